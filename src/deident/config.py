@@ -1,0 +1,80 @@
+"""One TOML file read into one frozen value; a key that does not exist, or a value of the wrong kind, is an error.
+
+[detect]
+detectors = ["contacts", "dates"]
+
+[scrub]
+replace = "tag"
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar, cast, get_type_hints
+
+from deident.errors import ConfigError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Detect:
+    detectors: tuple[str, ...] = ("contacts",)
+
+
+@dataclass(frozen=True, slots=True)
+class Scrub:
+    replace: str = "tag"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a single file may hold before it is refused, in bytes."""
+
+    file_bytes: int = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    detect: Detect = field(default_factory=Detect)
+    scrub: Scrub = field(default_factory=Scrub)
+    limits: Limits = field(default_factory=Limits)
+
+
+def load(path: Path) -> Config:
+    """The settings of a file; what it does not say keeps its default."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"there is no configuration file {path}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from None
+    return build(Config, data, where=str(path))
+
+
+def build(kind: type[T], data: Mapping[str, Any], *, where: str) -> T:
+    """A frozen value from a mapping, recursively, refusing what `kind` does not have."""
+    hints = get_type_hints(kind)
+    known = [item.name for item in fields(cast(Any, kind))]
+    for key in data:
+        if key not in known:
+            raise ConfigError(f"{where}: unknown key '{key}'; there are: {', '.join(known)}")
+    return kind(**{key: _value(hints[key], value, where=f"{where}: {key}") for key, value in data.items()})
+
+
+def _value(hint: Any, value: Any, *, where: str) -> Any:
+    if is_dataclass(hint) and isinstance(hint, type):
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"{where} must be a table")
+        return build(hint, cast(Mapping[str, Any], value), where=where)
+    if hint == tuple[str, ...]:
+        items = cast(list[object], value) if isinstance(value, list) else None
+        if items is None or not all(isinstance(item, str) for item in items):
+            raise ConfigError(f"{where} must be a list of strings")
+        return tuple(cast(list[str], items))
+    # bool is an int to Python, but `true` is no number of bytes
+    kind = cast(type, hint)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise ConfigError(f"{where} must be of type {kind.__name__}")
+    return value

@@ -1,0 +1,114 @@
+"""The values that everything passes around: Span, Token, Patient, Document, Record. Knows nobody above it.
+
+Offsets are half-open and count code points. A span holds no text, so it cannot leak in a log or disagree with its
+document; the reprs of Document, Token and Patient hide theirs.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any
+
+from deident.errors import SpanError
+from deident.labels import Label
+
+
+def _empty() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """`text[start:end]` is a `label`. Who found it, and how surely, stay out of equality."""
+
+    start: int
+    end: int
+    label: Label
+    source: str = field(default="", compare=False)
+    score: float = field(default=1.0, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise SpanError(f"a span must have 0 <= start < end, not {self.start}..{self.end}")
+
+    def overlaps(self, other: "Span") -> bool:
+        return self.start < other.end and other.start < self.end
+
+    def covers(self, other: "Span") -> bool:
+        return self.start <= other.start and other.end <= self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token by its place; `tokens.Tokens` holds them as columns and makes these on demand."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """Whose note it is: an id that groups notes, and the identifiers known beforehand (HL7 PID, a roster …)."""
+
+    id: str = ""
+    known: tuple[tuple[Label, str], ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text with its spans. Gold, predicted and redacted documents are all of this type."""
+
+    id: str
+    text: str = field(repr=False)
+    spans: tuple[Span, ...] = field(default=(), repr=False)
+    patient: Patient | None = field(default=None, repr=False)
+    meta: Mapping[str, Any] = field(default_factory=_empty, repr=False, hash=False)
+
+    def __post_init__(self) -> None:
+        size = len(self.text)
+        for span in self.spans:
+            if span.end > size:
+                raise SpanError(f"span {span.start}..{span.end} is outside the text of {size} characters")
+
+    def with_spans(self, spans: Iterable[Span]) -> "Document":
+        return replace(self, spans=tuple(sorted(spans)))
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one file or message holds, and the frame by which its format puts the documents back."""
+
+    documents: tuple[Document, ...]
+    frame: object = field(default=None, repr=False, compare=False)
+
+    def with_documents(self, documents: Iterable[Document]) -> "Record":
+        return replace(self, documents=tuple(documents))
+
+
+def first_overlap(spans: Sequence[Span]) -> tuple[Span, Span] | None:
+    """The first two spans, in order of start, that overlap; None where all are disjoint."""
+    ordered = sorted(spans)
+    for left, right in pairwise(ordered):
+        if right.start < left.end:
+            return left, right
+    return None
+
+
+def gaps(spans: Iterable[Span], size: int) -> Iterator[tuple[int, int]]:
+    """The stretches of `range(size)` that no span covers."""
+    position = 0
+    for span in sorted(spans):
+        if span.start > position:
+            yield position, span.start
+        position = max(position, span.end)
+    if position < size:
+        yield position, size
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A document that yields no output, and why; the reason carries no text."""
+
+    id: str
+    reason: str

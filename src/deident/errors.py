@@ -1,0 +1,50 @@
+"""Every error that deident raises on purpose.
+
+    DeidentError
+    ├── UsageError         the user asked for something that cannot be: one sentence, exit code 2
+    │   ├── ConfigError    a configuration file with an unknown key or a wrong value
+    │   └── UnknownNameError    a detector, format, policy … that does not exist; the message lists those that do
+    ├── FormatError        bytes that are not what their format says (with the line, where there is one)
+    ├── SpanError          a span that does not fit its text, or that overlaps where it must not
+    └── ProcessingError    something failed inside while a document was worked on
+
+No message ever carries text of a document: ids, offsets, labels, line numbers and counts only.
+"""
+
+from collections.abc import Iterable
+
+
+class DeidentError(Exception):
+    """Root of the tree."""
+
+
+class UsageError(DeidentError):
+    """The user's mistake."""
+
+
+class ConfigError(UsageError):
+    """A setting that does not exist or has the wrong kind of value."""
+
+
+class UnknownNameError(UsageError):
+    """`UnknownNameError("format", "bratt", ["brat", "text"])` → "no format 'bratt'; there are: brat, text"."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"no {kind} '{name}'; there are: {', '.join(sorted(known))}")
+
+
+class FormatError(DeidentError):
+    """Input that is not in the format it was read as."""
+
+    def __init__(self, message: str, *, line: int | None = None) -> None:
+        super().__init__(f"line {line}: {message}" if line is not None else message)
+        self.reason = message
+        self.line = line
+
+
+class SpanError(DeidentError):
+    """A span outside its text, empty, or overlapping another where spans must be disjoint."""
+
+
+class ProcessingError(DeidentError):
+    """A document that could not be processed; the cause is kept by type only, never by message."""

@@ -1,0 +1,141 @@
+"""JSON lines: one document a line.
+
+    {"id": "n1", "text": "Seen by Dr. Okoro.", "spans": [{"start": 12, "end": 17, "label": "DOCTOR",
+     "score": 0.98, "source": "crf"}], "patient": {"id": "p7", "known": [["PATIENT", "Ada Lund"]]}, "meta": {"bed": 3}}
+
+`id` and `text` are needed; `spans`, `patient` (an object, or just its id) and `meta` (any object) are not. Offsets
+count code points. Another key is refused: what nobody declared nobody has looked at. What `deident detect` writes by
+default are the same lines without `text`.
+"""
+
+import json
+from typing import Any, cast
+
+from deident import labels
+from deident.document import Document, Patient, Record, Span
+from deident.errors import FormatError, SpanError, UnknownNameError
+from deident.formats import Files, decode, lines
+
+SUFFIXES = (".jsonl",)
+KEYS = frozenset({"id", "text", "spans", "patient", "meta"})
+SPAN_KEYS = frozenset({"start", "end", "label", "score", "source"})
+
+pieces = lines
+
+
+def sniff(suffix: str, head: bytes) -> bool:
+    return suffix in {".jsonl", ".ndjson"} and b'"labels"' not in head and b'"label":' not in head.split(b'"spans"')[0]
+
+
+def read(files: Files, *, name: str) -> Record:
+    rows = [row for row in decode(files[".jsonl"]).split("\n") if row.strip()]
+    documents: list[Document] = []
+    for number, row in enumerate(rows, 1):
+        data = parse_object(row, line=number if len(rows) > 1 else None)
+        text = data.get("text")
+        if not isinstance(text, str):
+            raise FormatError('the object has no "text" that is a string', line=number if len(rows) > 1 else None)
+        documents.append(
+            Document(
+                id_of(data, default=name),
+                text,
+                spans_of(data, size=len(text)),
+                _patient(data.get("patient")),
+                _object(data.get("meta", {}), "meta"),
+            )
+        )
+    return Record(tuple(documents))
+
+
+def parse_object(row: str, *, line: int | None = None) -> dict[str, Any]:
+    """One line as an object with none but the documented keys."""
+    try:
+        value: object = json.loads(row)
+    except (json.JSONDecodeError, RecursionError) as error:
+        column = f" at column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise FormatError(f"not JSON{column}", line=line) from None
+    if not isinstance(value, dict):
+        raise FormatError("not a JSON object", line=line)
+    data = cast(dict[str, Any], value)
+    unknown = sorted(set(data) - KEYS)
+    if unknown:
+        raise FormatError(f"{len(unknown)} unknown key(s); there are: {', '.join(sorted(KEYS))}", line=line)
+    return data
+
+
+def id_of(data: dict[str, Any], *, default: str) -> str:
+    value: object = data.get("id", default)
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise FormatError('"id" must be a string')
+    return str(value)
+
+
+def spans_of(data: dict[str, Any], *, size: int) -> tuple[Span, ...]:
+    """The spans of an object, checked against the size of their text."""
+    rows: object = data.get("spans", [])
+    if not isinstance(rows, list):
+        raise FormatError('"spans" must be a list')
+    spans: list[Span] = []
+    for place, row in enumerate(cast(list[object], rows)):
+        item = _object(row, f"spans[{place}]")
+        if not SPAN_KEYS.issuperset(item):
+            raise FormatError(f"spans[{place}] has an unknown key; there are: {', '.join(sorted(SPAN_KEYS))}")
+        start, end, label = item.get("start"), item.get("end"), item.get("label")
+        if type(start) is not int or type(end) is not int or not isinstance(label, str):
+            raise FormatError(f"spans[{place}] needs whole numbers start and end, and a label")
+        score, source = item.get("score", 1.0), item.get("source", "")
+        if not isinstance(score, int | float) or not isinstance(source, str):
+            raise FormatError(f"spans[{place}]: score is a number and source a string")
+        try:
+            span = Span(start, end, labels.parse(label), source, float(score))
+        except (SpanError, UnknownNameError) as error:
+            raise FormatError(f"spans[{place}]: {error}") from None
+        if end > size:
+            raise FormatError(f"spans[{place}]: {start}..{end} is outside the text of {size} characters")
+        spans.append(span)
+    return tuple(spans)
+
+
+def _object(value: object, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise FormatError(f"{what} must be an object")
+    return cast(dict[str, Any], value)
+
+
+def _patient(value: object) -> Patient | None:
+    if value is None:
+        return None
+    if isinstance(value, str | int):
+        return Patient(str(value))
+    data = _object(value, "patient")
+    known: object = data.get("known", [])
+    if not {"id", "known"}.issuperset(data) or not isinstance(data.get("id", ""), str) or not isinstance(known, list):
+        raise FormatError('"patient" is an id, or an object with "id" and "known"')
+    pairs: list[tuple[labels.Label, str]] = []
+    for pair in cast(list[object], known):
+        items = cast(list[object], pair) if isinstance(pair, list) else []
+        if len(items) != 2 or not isinstance(items[0], str) or not isinstance(items[1], str):
+            raise FormatError('"known" is a list of [label, text] pairs')
+        pairs.append((labels.parse(items[0]), items[1]))
+    return Patient(str(data.get("id", "")), tuple(pairs))
+
+
+def to_object(doc: Document, *, text: bool = True) -> dict[str, Any]:
+    """The object of one document; without text it is what `deident detect` prints."""
+    data: dict[str, Any] = {"id": doc.id}
+    if text:
+        data["text"] = doc.text
+    data["spans"] = [
+        {"start": s.start, "end": s.end, "label": s.label.value, "score": round(s.score, 6), "source": s.source}
+        for s in doc.spans
+    ]
+    if text and doc.patient is not None:
+        data["patient"] = {"id": doc.patient.id, "known": [[label.value, known] for label, known in doc.patient.known]}
+    if text and doc.meta:
+        data["meta"] = dict(doc.meta)
+    return data
+
+
+def write(record: Record) -> dict[str, bytes]:
+    rows = (json.dumps(to_object(doc), ensure_ascii=False) + "\n" for doc in record.documents)
+    return {".jsonl": "".join(rows).encode("utf-8", "surrogatepass")}
