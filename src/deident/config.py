@@ -1,7 +1,7 @@
 """One TOML file read into one frozen value; a key that does not exist, or a value of the wrong kind, is an error.
 
 [detect]
-detectors = ["contacts", "dates"]
+detectors = ["patterns"]
 
 [scrub]
 replace = "tag"
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Detect:
-    detectors: tuple[str, ...] = ("contacts",)
+    detectors: tuple[str, ...] = ("patterns",)
 
 
 @dataclass(frozen=True, slots=True)

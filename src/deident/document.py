@@ -4,6 +4,7 @@ Offsets are half-open and count code points. A span holds no text, so it cannot 
 document; the reprs of Document, Token and Patient hide theirs.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -104,6 +105,15 @@ def gaps(spans: Iterable[Span], size: int) -> Iterator[tuple[int, int]]:
         position = max(position, span.end)
     if position < size:
         yield position, size
+
+
+def corpus_hash(documents: Iterable[Document]) -> str:
+    """Names a set of documents: SHA-256 over their ids, texts and spans, whatever their order."""
+    digest = hashlib.sha256()
+    for doc in sorted(documents, key=lambda doc: doc.id):
+        spans = [(span.start, span.end, span.label.value) for span in sorted(doc.spans)]
+        digest.update(repr((doc.id, doc.text, spans)).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,20 +31,27 @@ def read(files: Files, *, name: str) -> Record:
     rows = [row for row in decode(files[".jsonl"]).split("\n") if row.strip()]
     documents: list[Document] = []
     for number, row in enumerate(rows, 1):
-        data = parse_object(row, line=number if len(rows) > 1 else None)
-        text = data.get("text")
-        if not isinstance(text, str):
-            raise FormatError('the object has no "text" that is a string', line=number if len(rows) > 1 else None)
-        documents.append(
-            Document(
-                id_of(data, default=name),
-                text,
-                spans_of(data, size=len(text)),
-                _patient(data.get("patient")),
-                _object(data.get("meta", {}), "meta"),
-            )
-        )
+        line = number if len(rows) > 1 else None
+        data = parse_object(row, line=line)
+        try:
+            documents.append(document({"id": name} | data))
+        except FormatError as error:
+            raise FormatError(error.reason, line=line) from None
     return Record(tuple(documents))
+
+
+def document(data: dict[str, Any]) -> Document:
+    """The document that an object of the schema describes."""
+    text = data.get("text")
+    if not isinstance(text, str):
+        raise FormatError('the object has no "text" that is a string')
+    return Document(
+        id_of(data, default=""),
+        text,
+        spans_of(data, size=len(text)),
+        _patient(data.get("patient")),
+        _object(data.get("meta", {}), "meta"),
+    )
 
 
 def parse_object(row: str, *, line: int | None = None) -> dict[str, Any]:

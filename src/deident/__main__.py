@@ -1,0 +1,3 @@
+from deident.cli import main
+
+main()

@@ -1,0 +1,474 @@
+"""The command line: a command parses, calls one function, prints.
+
+Results go to standard output or to the file named, progress and messages to standard error. Exit codes: 0 all done,
+1 some documents failed (each with one line on standard error), 2 the command itself cannot be.
+"""
+
+import json
+import sys
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
+
+import typer
+
+from deident import __version__
+from deident.errors import DeidentError, UsageError
+
+if TYPE_CHECKING:
+    from deident.batch import Outcome
+    from deident.config import Config
+    from deident.document import Document, Failure
+    from deident.evaluate import Scores
+
+T = TypeVar("T")
+
+app = typer.Typer(
+    name="deident",
+    help="Find and remove, or replace, the identifiers of people in clinical text.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Inputs = Annotated[list[Path], typer.Argument(metavar="IN...", help="Files or folders of notes.")]
+From = Annotated[str | None, typer.Option("--from", help="Format of the input; told from the files by default.")]
+Detectors = Annotated[str | None, typer.Option("--detectors", help="Detectors to use, parted by commas.")]
+ConfigFile = Annotated[Path | None, typer.Option("--config", help="Settings in a TOML file.")]
+MaxBytes = Annotated[int | None, typer.Option("--max-bytes", help="Largest file, or record, that is read.")]
+AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"deident {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command("detect")
+def detect_command(
+    inputs: Inputs,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File, or folder; standard output if none.")
+    ] = None,
+    to: Annotated[str | None, typer.Option("--to", help="Format of the output; default: spans as JSON lines.")] = None,
+    read_as: From = None,
+    detectors: Detectors = None,
+    config_file: ConfigFile = None,
+    max_bytes: MaxBytes = None,
+) -> None:
+    """Find identifiers and write their spans: who, where, what, how sure, found by whom.
+
+    By default one JSON line a note: {"id", "spans": [{"start", "end", "label", "score", "source"}]}, without its text.
+
+    Example: deident detect notes/ -o spans.jsonl
+    """
+    from deident import batch
+    from deident.formats import jsonl
+    from deident.pipeline import Pipeline
+
+    config = _config(config_file, detectors, max_bytes)
+    pipeline = Pipeline.from_config(config)
+    outcome = batch.Outcome()
+    found = _progress(batch.documents(inputs, read_as, limit=config.limits.file_bytes), "detect")
+    done = batch.results(pipeline.detect, found, outcome)
+    if to is None:
+        batch.write_lines(done, out, lambda doc: _line(jsonl.to_object(doc, text=False)))
+    elif out is None:
+        raise UsageError(f"say with -o where the {to} output goes")
+    else:
+        batch.write_as(done, to, out, outcome)
+    _close(outcome, "read")
+
+
+@app.command("scrub")
+def scrub_command(
+    inputs: Inputs,
+    out: Annotated[Path, typer.Option("-o", "--output", help="Folder for the scrubbed files.")],
+    read_as: From = None,
+    to: Annotated[str | None, typer.Option("--to", help="Format of the output; that of the input by default.")] = None,
+    replacement: Annotated[str | None, typer.Option("--replace", help="What stands instead: tag or mask.")] = None,
+    detectors: Detectors = None,
+    config_file: ConfigFile = None,
+    max_bytes: MaxBytes = None,
+) -> None:
+    """Write the notes anew, without the identifiers that were found.
+
+    Every input file has its counterpart of the same name in the output folder. A note that cannot be processed has
+    none, and is named on standard error.
+
+    Example: deident scrub notes/ -o clean/
+    """
+    from deident import batch
+    from deident.pipeline import Pipeline
+
+    config = _config(config_file, detectors, max_bytes, replacement)
+    pipeline = Pipeline.from_config(config)
+    outcome = batch.Outcome()
+    limit = config.limits.file_bytes
+    run = batch.to_folder(pipeline.scrub, inputs, out, outcome, read_as=read_as, write_as=to, limit=limit)
+    for _ in _progress(run, "scrub"):
+        pass
+    _close(outcome, "scrubbed")
+
+
+@app.command("convert")
+def convert_command(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="File or folder.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="File, or folder where a format holds one note a file.")],
+    to: Annotated[str, typer.Option("--to", help="Format of the output.")],
+    read_as: From = None,
+    max_bytes: MaxBytes = None,
+) -> None:
+    """Write notes and their spans in another format.
+
+    Example: deident convert gold/ gold.jsonl --from brat --to jsonl
+    """
+    from deident import batch
+
+    config = _config(None, None, max_bytes)
+    outcome = batch.Outcome()
+    found = batch.documents([source], read_as, limit=config.limits.file_bytes)
+    batch.write_as(batch.results(lambda doc: doc, found, outcome), to, out, outcome)
+    _close(outcome, "converted")
+
+
+@app.command("evaluate")
+def evaluate_command(
+    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="Notes with the right spans: file or folder.")],
+    system: Annotated[Path, typer.Argument(metavar="SYSTEM", help="The same notes with the spans to judge.")],
+    official: Annotated[bool, typer.Option("--official", help="The official i2b2-2014 script's numbers.")] = False,
+    as_json: AsJson = False,
+    html: Annotated[Path | None, typer.Option("--html", help="Write a report with plots and leaks in context.")] = None,
+    with_text: Annotated[bool, typer.Option(help="Show leaked text in the report.")] = True,
+    read_as: Annotated[str | None, typer.Option("--from", help="Format of GOLD (and of SYSTEM).")] = None,
+    system_as: Annotated[str | None, typer.Option("--system-from", help="Format of SYSTEM where it differs.")] = None,
+    max_bytes: MaxBytes = None,
+) -> None:
+    """Score spans against gold.
+
+    SYSTEM may be what `deident detect` wrote. A note that it lacks counts as missed, wholly; only the official script
+    passes over it.
+
+    Example: deident evaluate gold/ spans.jsonl --html report.html
+    """
+    from deident import evaluate
+
+    limit = _config(None, None, max_bytes).limits.file_bytes
+    if official:
+        numbers, failures = _official(gold, system, read_as, system_as, limit)
+        typer.echo(json.dumps(numbers, indent=1) if as_json else _official_table(numbers))
+        _fail(failures)
+        return
+    documents, outputs, unread = _gold_and_systems(gold, [system], read_as, system_as, limit)
+    scores = evaluate.score(documents, outputs[0])
+    failures = [*unread, *scores.failures]
+    if html is not None:
+        _html(html, documents, outputs[0], failures, gold, system, with_text=with_text)
+    if as_json:
+        errors = evaluate.analyse(documents, outputs[0]).to_json()
+        matrix = evaluate.confusion(documents, outputs[0]).to_json()
+        errors.pop("findings")
+        failed = [{"id": failure.id, "reason": failure.reason} for failure in failures]
+        result = scores.to_json() | {"corpus": _hash(documents), "errors": errors, "confusion": matrix}
+        typer.echo(json.dumps(result | {"failures": failed}, indent=1))
+    else:
+        typer.echo(_scores_table(scores))
+    _fail(failures)
+
+
+@app.command("compare")
+def compare_command(
+    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="Notes with the right spans: file or folder.")],
+    first: Annotated[Path, typer.Argument(metavar="A", help="One system's spans.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="The other's.")],
+    as_json: AsJson = False,
+    read_as: Annotated[str | None, typer.Option("--from", help="Format of GOLD.")] = None,
+    system_as: Annotated[str | None, typer.Option("--system-from", help="Format of A and B where it differs.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    max_bytes: MaxBytes = None,
+) -> None:
+    """Set two systems side by side, and say how sure their difference is.
+
+    Token level, whatever the label: approximate randomization by note, BCa bootstrap by patient, Wilcoxon signed
+    ranks with Pratt's zeros, and the z-test of two proportions; then NLM Scrubber's aligned tokens.
+
+    Example: deident compare gold/ rules.jsonl crf.jsonl
+    """
+    from deident import evaluate
+
+    limit = _config(None, None, max_bytes).limits.file_bytes
+    documents, outputs, failures = _gold_and_systems(gold, [first, second], read_as, system_as, limit)
+    result = evaluate.compare(documents, outputs[0], outputs[1], seed=seed)
+    typer.echo(json.dumps(result, indent=1) if as_json else _comparison_table(result))
+    _fail(failures)
+
+
+@app.command("explain")
+def explain_command(
+    text: Annotated[str, typer.Argument(help="The text itself; - reads standard input.")],
+    detectors: Detectors = None,
+    config_file: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show which detector found what in a text, and why.
+
+    Example: deident explain "Seen 3/4/21, call 303-555-0182"
+    """
+    from deident.document import Document
+    from deident.pipeline import Pipeline
+
+    pipeline = Pipeline.from_config(_config(config_file, detectors, None))
+    doc = Document("text", sys.stdin.read() if text == "-" else text)
+    found = [(span, detector.why(span)) for detector in pipeline.detectors for span in detector.detect(doc)]
+    found.sort(key=lambda pair: pair[0])
+    kept = pipeline.detect(doc).spans
+    if as_json:
+        rows = [
+            {"start": s.start, "end": s.end, "label": s.label.value, "score": s.score, "source": s.source, "why": why}
+            for s, why in found
+        ]
+        result = [{"start": s.start, "end": s.end, "label": s.label.value, "source": s.source} for s in kept]
+        typer.echo(json.dumps({"found": rows, "result": result}, ensure_ascii=False))
+        return
+    for span, why in found:
+        words = " ".join(doc.text[span.start : span.end].split())
+        typer.echo(f"{span.start:>5}–{span.end:<5} {span.label:<14} {span.score:.2f}  {words}  ← {span.source}: {why}")
+    typer.echo(pipeline.scrub(doc).text)
+
+
+# --- what the commands share -----------------------------------------------------------------------------------------
+
+
+def _config(
+    file: Path | None, detectors: str | None, max_bytes: int | None, replacement: str | None = None
+) -> "Config":
+    """The settings of the file, with what the command line says put over them."""
+    from dataclasses import replace
+
+    from deident import config
+
+    settings = config.load(file) if file is not None else config.Config()
+    if detectors is not None:
+        wanted = tuple(name.strip() for name in detectors.split(",") if name.strip())
+        settings = replace(settings, detect=replace(settings.detect, detectors=wanted))
+    if replacement is not None:
+        settings = replace(settings, scrub=replace(settings.scrub, replace=replacement))
+    if max_bytes is not None:
+        settings = replace(settings, limits=replace(settings.limits, file_bytes=max_bytes))
+    return settings
+
+
+def _gold_and_systems(
+    gold: Path, systems: list[Path], read_as: str | None, system_as: str | None, limit: int
+) -> "tuple[dict[str, Document], list[dict[str, Document]], list[Failure]]":
+    """Gold and the systems' outputs by id, and what of them could not be read."""
+    from deident import batch
+    from deident.document import Document, Failure
+    from deident.evaluate import by_id
+
+    failures: list[Failure] = []
+
+    def kept(found: Iterable[Document | Failure]) -> dict[str, Document]:
+        documents: list[Document] = []
+        for item in found:
+            if isinstance(item, Failure):
+                failures.append(item)
+            else:
+                documents.append(item)
+        return by_id(documents)
+
+    documents = kept(batch.documents([gold], read_as, limit=limit))
+    if not documents:
+        _fail(failures)
+        raise UsageError(f"there is no note in {gold}")
+    form = system_as or read_as
+    return documents, [kept(batch.predictions(path, documents, form, limit=limit)) for path in systems], failures
+
+
+def _official(
+    gold: Path, system: Path, read_as: str | None, system_as: str | None, limit: int
+) -> "tuple[dict[str, Any], list[Failure]]":
+    """The official numbers: from the XML as it stands where both are folders of it, else from the documents read."""
+    from deident.evaluate import i2b2
+
+    folders = gold.is_dir() and system.is_dir() and {read_as, system_as} <= {None, "i2b2-2014"}
+    if folders and any(gold.glob("*.xml")):
+        numbers, failed = i2b2.evaluate(gold, system)
+        return cast("dict[str, Any]", numbers), list(failed)
+    documents, outputs, failures = _gold_and_systems(gold, [system], read_as, system_as, limit)
+    return cast("dict[str, Any]", i2b2.evaluate_documents(documents, outputs[0])), failures
+
+
+def _hash(documents: "dict[str, Document]") -> str:
+    from deident.document import corpus_hash
+
+    return corpus_hash(documents.values())
+
+
+def _html(
+    file: Path,
+    gold: "dict[str, Document]",
+    system: "dict[str, Document]",
+    failures: "list[Failure]",
+    gold_path: Path,
+    system_path: Path,
+    *,
+    with_text: bool,
+) -> None:
+    raise NotImplementedError
+
+
+def _official_table(numbers: "dict[str, Any]") -> str:
+    rows = [
+        (name, *(_figure(row["micro"][key]) for key in "prf"), *(_figure(row["macro"][key]) for key in "prf"))
+        for name, row in numbers.items()
+    ]
+    return _table(("official i2b2-2014", "micro P", "R", "F", "macro P", "R", "F"), rows)
+
+
+def _scores_table(scores: "Scores") -> str:
+    from deident.evaluate import View
+
+    views = (View.TOKEN_BINARY, View.TOKEN, View.STRICT, View.RELAXED)
+    rows: list[tuple[str, ...]] = []
+    for name, group in (("all types", scores.overall), ("HIPAA types", scores.hipaa)):
+        for view in views:
+            micro = group[view].micro
+            counts = (micro.tp, micro.fp, micro.fn)
+            rows.append((f"{name}, {view.value}", *map(_figure, (micro.p, micro.r, micro.f)), *map(str, counts)))
+    for label, group in scores.labels.items():
+        micro = group[View.TOKEN].micro
+        found = group[View.TOKEN].micro
+        rows.append(
+            (label.value, *map(_figure, (micro.p, micro.r, micro.f)), *map(str, (found.tp, found.fp, found.fn)))
+        )
+    leaks = scores.leaks
+    return "\n".join(
+        (
+            _table(("token level by label; spans as named", "P", "R", "F", "tp", "fp", "fn"), rows),
+            "",
+            f"notes scored {scores.documents}, of these without output {len(scores.missing)}",
+            f"notes without any leak {leaks.documents_clean} of {leaks.documents} ({leaks.clean_share:.1%})",
+            f"characters leaked {leaks.leaked} of {leaks.characters} ({leaks.rate:.2%})",
+            f"patient names leaked {leaks.patient_names_leaked} of {leaks.patient_names}",
+        )
+    )
+
+
+def _comparison_table(result: "dict[str, Any]") -> str:
+    rows: list[tuple[str, ...]] = []
+    for name, row in result["figures"].items():
+        low, high = (_figure(row["bootstrap"][end]) for end in ("low", "high"))
+        rows.append(
+            (
+                name,
+                _figure(row["a"]),
+                _figure(row["b"]),
+                _figure(row["difference"]),
+                f"{low}..{high}",
+                *(_figure(row[test]["p"]) if row.get(test) else "–" for test in ("randomization", "wilcoxon", "z")),
+            )
+        )
+    heads = ("token level, any label", "A", "B", "A-B", "95% BCa", "p random.", "p Wilcoxon", "p z")
+    cells = result["aligned"]["classes"]["PHI"]
+    aligned = [
+        (name, *(_figure(row[key]) for key in ("sensitivity", "specificity", "accuracy")))
+        for name, row in cells.items()
+    ]
+    return "\n\n".join((_table(heads, rows), _table(("aligned tokens", "sens.", "spec.", "acc."), aligned)))
+
+
+def _figure(value: float | str | None) -> str:
+    return f"{value:.4f}" if isinstance(value, int | float) else "–" if value is None else value
+
+
+def _table(heads: tuple[str, ...], rows: "Iterable[tuple[str, ...]]") -> str:
+    """Columns set with blanks: the first to the left, figures to the right."""
+    lines = [heads, *rows]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(heads))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if not place else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def _fail(failures: "Sequence[Failure]") -> None:
+    _report(failures)
+    if failures:
+        raise typer.Exit(1)
+
+
+def _line(value: object) -> bytes:
+    return (json.dumps(value, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
+
+
+def _progress(items: Iterable[T], what: str) -> Iterator[T]:
+    """The items, with a counter on standard error where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=None)
+        for item in items:
+            yield item
+            progress.advance(task)
+
+
+def _close(outcome: "Outcome", verb: str) -> None:
+    """One line for each failure and one for the whole; exit code 1 where anything failed."""
+    _report(outcome.failures)
+    failed = f", {len(outcome.failures)} failed" if outcome.failures else ""
+    typer.echo(f"{verb} {outcome.done} note{'' if outcome.done == 1 else 's'}{failed}", err=True)
+    if outcome.failures:
+        raise typer.Exit(1)
+
+
+def _report(failures: "Iterable[Failure]") -> None:
+    for failure in failures:
+        typer.echo(f"deident: {failure.id}: {failure.reason}", err=True)
+
+
+def main() -> None:
+    """The entry point: a user's mistake is one sentence and exit code 2."""
+    try:
+        with _quiet_pipe():
+            app()
+    except DeidentError as error:
+        typer.echo(f"deident: {error}", err=True)
+        sys.exit(2 if isinstance(error, UsageError) else 1)
+    except OSError as error:
+        typer.echo(f"deident: {error.filename or 'input'}: {error.strerror}", err=True)
+        sys.exit(1)
+
+
+@contextmanager
+def _quiet_pipe() -> Generator[None]:
+    """`deident detect … | head` ends without a traceback when the reader has gone."""
+    try:
+        yield
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""The only place where text is rewritten.
+
+`apply(doc, treatment)` gives a new document whose text outside the spans is that of the old one, character for
+character, and whose spans lie on the replacements. What came with the document (patient, meta) stays behind: nobody
+has looked at it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from deident.document import Document, Span, first_overlap
+from deident.errors import SpanError, UnknownNameError
+
+Treatment = Callable[[Document, Span], str]
+
+
+def tag(doc: Document, span: Span) -> str:  # noqa: ARG001 (the face that all treatments have)
+    """`[DOCTOR]`"""
+    return f"[{span.label}]"
+
+
+def mask(doc: Document, span: Span) -> str:
+    """Letters and digits become asterisks; blanks and line breaks stay, so that fixed-width layouts stand."""
+    return "".join(char if char.isspace() else "*" for char in doc.text[span.start : span.end])
+
+
+TREATMENTS: Mapping[str, Treatment] = MappingProxyType({"tag": tag, "mask": mask})
+
+
+def treatment(name: str) -> Treatment:
+    if name not in TREATMENTS:
+        raise UnknownNameError("replacement", name, TREATMENTS)
+    return TREATMENTS[name]
+
+
+def apply(doc: Document, treat: Treatment) -> Document:
+    """The document rewritten; its spans must be disjoint."""
+    overlap = first_overlap(doc.spans)
+    if overlap is not None:
+        raise SpanError(f"spans at {overlap[0].start} and {overlap[1].start} overlap; resolve them first")
+    parts: list[str] = []
+    spans: list[Span] = []
+    position = size = 0
+    for span in sorted(doc.spans):
+        new = treat(doc, span)
+        kept = doc.text[position : span.start]
+        parts += [kept, new]
+        size += len(kept)
+        if new:
+            spans.append(replace(span, start=size, end=size + len(new)))
+        size += len(new)
+        position = span.end
+    return Document(doc.id, "".join([*parts, doc.text[position:]]), tuple(spans))

@@ -1,0 +1,71 @@
+"""Laws of resolving and replacing."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deident import replace
+from deident.document import Document, Span, first_overlap, gaps
+from deident.errors import SpanError, UnknownNameError
+from deident.labels import Label
+from deident.resolve import POLICIES, resolve
+from tests.strategies import documents, spans_of
+
+policies = st.sampled_from(sorted(POLICIES))
+
+
+def _covered(spans: tuple[Span, ...]) -> set[int]:
+    return {place for span in spans for place in range(span.start, span.end)}
+
+
+@given(spans_of(40), policies)
+def test_resolved_spans_are_disjoint_and_cover_what_was_covered(spans: tuple[Span, ...], policy: str) -> None:
+    resolved = resolve(spans, policy=policy)
+    assert first_overlap(resolved) is None
+    assert list(resolved) == sorted(resolved)
+    assert _covered(resolved) == _covered(spans)
+    assert resolve(resolved, policy=policy) == resolved
+    assert {span.label for span in resolved} <= {span.label for span in spans}
+
+
+@given(spans_of(40), policies, st.randoms())
+def test_the_order_of_the_detectors_does_not_matter(
+    spans: tuple[Span, ...], policy: str, random: st.DataObject
+) -> None:
+    shuffled = list(spans)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]  (a random.Random, which Hypothesis types loosely)
+    assert [(s.start, s.end) for s in resolve(shuffled, policy=policy)] == [
+        (s.start, s.end) for s in resolve(spans, policy=policy)
+    ]
+
+
+def test_the_policies_choose() -> None:
+    spans = (Span(0, 4, Label.DATE, score=0.9), Span(2, 10, Label.PHONE, score=0.5))
+    assert resolve(spans)[0].label is Label.PHONE
+    assert resolve(spans, policy="surest")[0].label is Label.DATE
+    with pytest.raises(UnknownNameError):
+        resolve(spans, policy="best")
+
+
+@given(documents(), st.sampled_from(sorted(replace.TREATMENTS)))
+def test_text_outside_spans_is_unchanged_and_spans_lie_on_their_replacements(doc: Document, name: str) -> None:
+    doc = doc.with_spans(resolve(doc.spans))
+    treat = replace.treatment(name)
+    new = replace.apply(doc, treat)
+    old_gaps = "\0".join(doc.text[start:end] for start, end in gaps(doc.spans, len(doc.text)))
+    new_gaps = "\0".join(new.text[start:end] for start, end in gaps(new.spans, len(new.text)))
+    assert old_gaps == new_gaps
+    assert [new.text[s.start : s.end] for s in new.spans] == [treat(doc, span) for span in doc.spans]
+    assert new.patient is None
+    assert not new.meta
+
+
+def test_overlapping_spans_are_refused() -> None:
+    doc = Document("a", "abcdef", (Span(0, 3, Label.DATE), Span(2, 5, Label.AGE)))
+    with pytest.raises(SpanError, match="at 0 and 2 overlap"):
+        replace.apply(doc, replace.tag)
+
+
+def test_the_mask_keeps_blanks() -> None:
+    doc = Document("a", "Ada\nOkoro x", (Span(0, 9, Label.PATIENT),))
+    assert replace.apply(doc, replace.mask).text == "***\n***** x"
