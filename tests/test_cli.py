@@ -206,7 +206,7 @@ def test_mistakes_are_one_sentence(notes: Path, tmp_path: Path, arguments: list[
 
 
 def test_a_large_file_of_many_records_is_streamed_and_a_large_note_is_refused(tmp_path: Path) -> None:
-    """200 MB: the note is refused unread by its size; what is checked of the stream is that its size does not matter."""
+    """200 MB: a note is refused by its size, unread; of a file of records only the size of a record matters."""
     big = tmp_path / "big.txt"
     with big.open("wb") as stream:
         stream.truncate(200_000_000)

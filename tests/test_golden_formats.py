@@ -44,15 +44,17 @@ def compare_cas(kind: str, views: Callable[[bytes], dict[str, cas.View]]) -> int
     return compared
 
 
-def test_xmi() -> None:
+def test_xmi(golden: Callable[[str, int], None]) -> None:
     assert compare_cas("xmi", xmi.views) == COMPARED["xmi"]
+    golden("formats", COMPARED["xmi"])
 
 
-def test_cas_json() -> None:
+def test_cas_json(golden: Callable[[str, int], None]) -> None:
     assert compare_cas("casjson", cas_json.views) == COMPARED["casjson"]
+    golden("formats", COMPARED["casjson"])
 
 
-def test_brat() -> None:
+def test_brat(golden: Callable[[str, int], None]) -> None:
     compared = 0
     for path, expected in of("brat").items():
         data = (FOLDER / path).read_bytes()
@@ -72,21 +74,23 @@ def test_brat() -> None:
         ]
         compared += len(expected["textbounds"])
     assert compared == COMPARED["brat"]
+    golden("formats", COMPARED["brat"])
 
 
-def test_doccano() -> None:
+def test_doccano(golden: Callable[[str, int], None]) -> None:
     compared = 0
     for path, expected in of("doccano").items():
         data = (FOLDER / path).read_bytes()
         rows = doccano.rows(decode(data))
         assert len(rows) == len(expected), path
-        for (_, row), golden in zip(rows, expected, strict=True):
+        for (_, row), expected in zip(rows, expected, strict=True):
             text = row.get("text", "")
             spans = [[start, end, label, text[start:end]] for start, end, label in doccano.raw_spans(row)]
-            assert text == golden["text"]
-            assert spans == golden["spans"], path
+            assert text == expected["text"]
+            assert spans == expected["spans"], path
             compared += len(spans)
     assert compared == COMPARED["doccano"]
+    golden("formats", COMPARED["doccano"])
 
 
 def test_doccano_lines_are_read_unless_a_label_is_unknown_or_there_is_no_text() -> None:
@@ -104,7 +108,7 @@ def test_doccano_lines_are_read_unless_a_label_is_unknown_or_there_is_no_text() 
     assert outcomes == ["1 spans", "0 spans", textless, "2 spans", unknown, "1 spans", "1 spans"]
 
 
-def test_label_studio_counts_code_points() -> None:
+def test_label_studio_counts_code_points(golden: Callable[[str, int], None]) -> None:
     compared = 0
     for path, expected in of("labelstudio").items():
         record = label_studio.read({".json": (FOLDER / path).read_bytes()}, name=path)
@@ -116,6 +120,7 @@ def test_label_studio_counts_code_points() -> None:
             assert any(character > "\uffff" for character in doc.text[: ours[-1][0]])
             compared += len(theirs)
     assert compared == COMPARED["labelstudio"]
+    golden("formats", COMPARED["labelstudio"])
 
 
 def test_the_conll_that_label_studio_exports_has_the_same_spans() -> None:

@@ -327,10 +327,11 @@ def test_golden_numbers(source: Callable[[], Iterable[Row]]) -> None:
         assert ours == pytest.approx(golden, abs=TOLERANCES[family], rel=0), f"{family}: {name}"
 
 
-def test_number_of_golden_numbers_compared() -> None:
+def test_number_of_golden_numbers_compared(golden: Callable[[str, int], None]) -> None:
     rows = [row for source in SOURCES for row in source()]
     assert len(rows) == NUMBERS
     assert {family for family, *_ in rows} == set(TOLERANCES)
+    golden("statistics", len(rows))
 
 
 # ---- what the golden files do not show -----------------------------------------------------------------------------

@@ -33,6 +33,11 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+corpora = typer.Typer(
+    help="The gold corpora, and tools to build one's own.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(corpora, name="corpus")
+
 Inputs = Annotated[list[Path], typer.Argument(metavar="IN...", help="Files or folders of notes.")]
 From = Annotated[str | None, typer.Option("--from", help="Format of the input; told from the files by default.")]
 Detectors = Annotated[str | None, typer.Option("--detectors", help="Detectors to use, parted by commas.")]
@@ -175,7 +180,8 @@ def evaluate_command(
     scores = evaluate.score(documents, outputs[0])
     failures = [*unread, *scores.failures]
     if html is not None:
-        _html(html, documents, outputs[0], failures, gold, system, with_text=with_text)
+        title = f"{system.name} against {gold.name}"
+        _html(html, documents, outputs[0], unread, title=title, with_text=with_text)
     if as_json:
         errors = evaluate.analyse(documents, outputs[0]).to_json()
         matrix = evaluate.confusion(documents, outputs[0]).to_json()
@@ -246,6 +252,135 @@ def explain_command(
         words = " ".join(doc.text[span.start : span.end].split())
         typer.echo(f"{span.start:>5}–{span.end:<5} {span.label:<14} {span.score:.2f}  {words}  ← {span.source}: {why}")
     typer.echo(pipeline.scrub(doc).text)
+
+
+Corpora = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Corpora; all by default.")]
+Carrier = Annotated[Path | None, typer.Option("--carrier", help="The file of other people's texts it annotates.")]
+
+
+@corpora.command("stats")
+def corpus_stats(names: Corpora = None, as_json: AsJson = False) -> None:
+    """Count notes, tokens and spans of each type, by corpus and split.
+
+    Example: deident corpus stats --json
+    """
+    from deident import corpus
+    from deident.corpus import stats
+
+    numbers = stats.statistics(names or corpus.NAMES)
+    if as_json:
+        typer.echo(json.dumps(numbers, indent=1))
+        return
+    columns = [(name, split, row) for name, splits in numbers.items() for split, row in splits.items()]
+    types = sorted({label for _, _, row in columns for label in row["spans"]})
+    rows = [
+        ("split", *(split for _, split, _ in columns)),
+        ("notes", *(str(row["docs"]) for _, _, row in columns)),
+        ("tokens", *(str(row["tokens"]) for _, _, row in columns)),
+        ("spans", *(str(sum(row["spans"].values())) for _, _, row in columns)),
+        *((label, *(str(row["spans"].get(label, 0)) for _, _, row in columns)) for label in types),
+    ]
+    typer.echo(_table(("", *(name for name, _, _ in columns)), rows))
+
+
+@corpora.command("build")
+def corpus_build(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The corpus to build.")],
+    carrier: Carrier = None,
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="Default: NAME.jsonl")] = None,
+    split: Annotated[str | None, typer.Option(help="Only this split.")] = None,
+) -> None:
+    """Rebuild a corpus from its stand-off annotation, byte for byte, as JSON lines.
+
+    Example: deident corpus build mtsamples-phi --carrier mtsamples.jsonl
+    """
+    from deident import batch, corpus
+
+    outcome = batch.Outcome()
+    done = batch.results(lambda doc: doc, corpus.load(name, split=split, carrier=carrier), outcome)
+    batch.write_as(done, "jsonl", out or Path(f"{name}.jsonl"), outcome)
+    _close(outcome, "built")
+
+
+@corpora.command("check")
+def corpus_check(names: Corpora = None, carrier: Carrier = None) -> None:
+    """Look for mistakes of annotation: wrong offsets, untagged repeats of tagged names, slips against the guide.
+
+    Stand-off corpora are checked where their carrier is given.
+
+    Example: deident corpus check deident-open
+    """
+    from deident import corpus
+    from deident.corpus import stats
+
+    faults = doubts = 0
+    for name in names or [corpus.OWN]:
+        for doc in corpus.load(name, carrier=carrier):
+            for finding in stats.check(doc):
+                faults += finding.fault
+                doubts += not finding.fault
+                kind = "fault" if finding.fault else "look"
+                typer.echo(f"{kind}  {name}  {finding.id}  {finding.start}..{finding.end}  {finding.what}")
+    typer.echo(f"{faults} faults, {doubts} places to look at", err=True)
+    if faults:
+        raise typer.Exit(1)
+
+
+@corpora.command("split")
+def corpus_split(
+    inputs: Inputs,
+    out: Annotated[Path, typer.Option("-o", "--output", help="JSON lines: id, split, hash of the text.")],
+    shares: Annotated[str, typer.Option(help="Splits and their shares.")] = "train=70,dev=15,test=15",
+    seed: Annotated[int, typer.Option(help="Another one gives another division.")] = 1,
+    read_as: From = None,
+) -> None:
+    """Divide notes into splits, patients and near-duplicates kept together, and freeze the division.
+
+    Example: deident corpus split notes/ -o splits.jsonl --shares train=80,test=20
+    """
+    from deident import batch, corpus
+    from deident.corpus import splits
+
+    outcome = batch.Outcome()
+    documents = list(batch.results(lambda doc: doc, batch.documents(inputs, read_as), outcome))
+    assigned = splits.assign(documents, _shares(shares), seed=seed)
+    rows = ({"id": doc.id, "split": assigned[doc.id], "sha256": corpus.digest(doc.text)} for doc in documents)
+    with batch.replacing(out) as stream:
+        stream.writelines(_line(row) for row in rows)
+    _close(outcome, "divided")
+
+
+@corpora.command("sample")
+def corpus_sample(
+    inputs: Inputs,
+    out: Annotated[Path, typer.Option("-o", "--output", help="JSON lines.")],
+    count: Annotated[int | None, typer.Option(help="How many notes; all that are left by default.")] = None,
+    seed: Annotated[int, typer.Option(help="Another one draws other notes.")] = 1,
+    read_as: From = None,
+) -> None:
+    """Draw notes without duplicates: the latest of a patient's visit and kind, and one of near-duplicates.
+
+    Where notes carry a patient and, in meta, visit, kind and date, of each group only the latest stays.
+
+    Example: deident corpus sample notes.jsonl -o sample.jsonl --count 200
+    """
+    from deident import batch
+    from deident.corpus import sampling
+
+    outcome = batch.Outcome()
+    documents = list(batch.results(lambda doc: doc, batch.documents(inputs, read_as), outcome))
+    kept = sampling.without_near_duplicates(sampling.latest(documents))
+    drawn = sampling.draw(kept, count if count is not None else len(kept), seed=seed)
+    batch.write_as(drawn, "jsonl", out, outcome)
+    typer.echo(f"{len(documents)} notes, {len(kept)} without duplicates, {len(drawn)} drawn", err=True)
+    _fail(outcome.failures)
+
+
+def _shares(text: str) -> dict[str, float]:
+    try:
+        return {name.strip(): float(share) for name, share in (part.split("=") for part in text.split(","))}
+    except ValueError:
+        raise UsageError("shares are written as train=70,dev=15,test=15") from None
 
 
 # --- what the commands share -----------------------------------------------------------------------------------------
@@ -322,12 +457,19 @@ def _html(
     gold: "dict[str, Document]",
     system: "dict[str, Document]",
     failures: "list[Failure]",
-    gold_path: Path,
-    system_path: Path,
     *,
+    title: str,
     with_text: bool,
 ) -> None:
-    raise NotImplementedError
+    from datetime import date
+
+    from deident.batch import replacing
+    from deident.evaluate import report
+
+    run = report.Run(date.today().isoformat(), " ".join(["deident", *sys.argv[1:]]), _hash(gold))
+    page = report.render(gold, system, title=title, failures=failures, run=run, with_text=with_text)
+    with replacing(file) as stream:
+        stream.write(page.encode("utf-8"))
 
 
 def _official_table(numbers: "dict[str, Any]") -> str:

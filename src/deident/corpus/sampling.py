@@ -4,7 +4,6 @@ the latest report of a type, and of near-duplicates (copied-forward text) one.""
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from deident.document import Document
 
@@ -13,24 +12,19 @@ SHINGLE = 8  # words; shorter ones meet by chance in clinical phrases
 LIKE = 0.5  # shares of shingles above which two notes count as one
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A document with what sampling needs to know of it; `moment` sorts as text (an ISO date or a number)."""
+def latest(documents: Iterable[Document]) -> list[Document]:
+    """The last report of each patient, visit and kind: earlier ones are drafts and copies of it.
 
-    doc: Document
-    patient: str
-    visit: str
-    kind: str
-    moment: str
-
-
-def latest(reports: Iterable[Report]) -> list[Report]:
-    """The last report of each patient, visit and kind: earlier ones are drafts and copies of it."""
-    kept: dict[tuple[str, str, str], Report] = {}
-    for report in reports:
-        key = (report.patient, report.visit, report.kind)
-        if key not in kept or kept[key].moment <= report.moment:
-            kept[key] = report
+    Visit, kind and date are read from `meta` (a date that sorts as text, such as ISO). A document without a patient,
+    or without a kind, stands for itself.
+    """
+    kept: dict[tuple[str, ...], Document] = {}
+    for doc in documents:
+        grouped = doc.patient is not None and doc.patient.id and "kind" in doc.meta
+        visit, kind = str(doc.meta.get("visit", "")), str(doc.meta.get("kind", ""))
+        key = (doc.patient.id, visit, kind) if doc.patient is not None and grouped else (doc.id,)
+        if key not in kept or str(kept[key].meta.get("date", "")) <= str(doc.meta.get("date", "")):
+            kept[key] = doc
     return list(kept.values())
 
 
@@ -40,8 +34,9 @@ def _shingles(text: str) -> set[int]:
     return {int.from_bytes(hashlib.blake2b(gram.encode(), digest_size=8).digest()) for gram in grams}
 
 
-def without_near_duplicates(documents: Sequence[Document], *, like: float = LIKE) -> Iterator[Document]:
-    """The documents, without those most of whose shingles an earlier one already has."""
+def near_duplicates(documents: Sequence[Document], *, like: float = LIKE) -> Iterator[tuple[str, str]]:
+    """Pairs (earlier, later) of ids that share most shingles of the smaller of the two, so that a note inside a
+    longer one is found as well."""
     owners: dict[int, list[int]] = {}
     sizes: list[int] = []
     for doc in documents:
@@ -50,13 +45,21 @@ def without_near_duplicates(documents: Sequence[Document], *, like: float = LIKE
         for shingle in shingles:
             for owner in owners.get(shingle, ()):
                 shared[owner] = shared.get(owner, 0) + 1
-        # containment in the smaller of the two, so that a note inside a longer one is found as well
-        if any(count / min(len(shingles), sizes[owner]) > like for owner, count in shared.items()):
-            continue
+        for owner, count in shared.items():
+            if count / min(len(shingles), sizes[owner]) > like:
+                yield documents[owner].id, doc.id
         for shingle in shingles:
             owners.setdefault(shingle, []).append(len(sizes))
         sizes.append(len(shingles))
-        yield doc
+
+
+def without_near_duplicates(documents: Sequence[Document], *, like: float = LIKE) -> list[Document]:
+    """The documents without those that a kept earlier one already says."""
+    dropped: set[str] = set()
+    for earlier, later in near_duplicates(documents, like=like):
+        if earlier not in dropped:
+            dropped.add(later)
+    return [doc for doc in documents if doc.id not in dropped]
 
 
 def draw(documents: Sequence[Document], count: int, *, seed: int) -> list[Document]:

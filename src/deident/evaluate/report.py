@@ -98,7 +98,8 @@ def render(
 ) -> str:
     """The page. `failures` are those of reading gold and system; what cannot be scored is added to them.
 
-    Without text, the leaks are listed by place only. At most so many `rows` of leaks, and of spurious spans, are
+    Where no document of gold can be scored there is no page, but a UsageError. Without text, the leaks are listed by
+    place only. At most so many `rows` of leaks, and of spurious spans, are
     listed, of every label some; their number is always told in full. The document ids stand in the page in either case.
     """
     scored = scores.score(gold, system)
@@ -202,7 +203,7 @@ def _tiles(scored: Scores) -> str:
             _tile(
                 "clean",
                 "Notes without any leak",
-                percent(leaked.clean_share) if leaked.documents else "–",
+                percent(leaked.clean_share),
                 f"{leaked.documents_clean:,} of {leaked.documents:,}",
                 bad=leaked.documents_clean < leaked.documents,
             ),
@@ -610,8 +611,9 @@ def _leaks(leaked: Sequence[Leak], analysis: Analysis, source: Mapping[str, Docu
     ]
     if source is not None and leaked:
         parts.append(
-            '<p class="note">Leaked: how many of the letters and digits of the span. In context: <mark>leaked text</mark>, <s class="covered">text of the same span that the '
-            "system covers</s>, ↵ a line end.</p>"
+            '<p class="note">Leaked: how many of the letters and digits of the span. In context: '
+            '<mark>leaked text</mark>, <s class="covered">text of the same span that the system covers</s>, ↵ a line '
+            "end.</p>"
         )
     parts.append(
         _leak_table(_some(leaked, lambda leak: leak.span.label, most), source)
@@ -630,7 +632,7 @@ def _leaks(leaked: Sequence[Leak], analysis: Analysis, source: Mapping[str, Docu
 
 
 def _listed(total: int, most: int) -> str:
-    return f"{most:,} of {total:,} are listed, of every type its first." if total > most else ""
+    return f"{most:,} of {total:,} are listed, the first of every type." if total > most else ""
 
 
 def _cut(total: int, most: int) -> str:
@@ -661,7 +663,7 @@ def _leak_table(leaked: Sequence[Leak], source: Mapping[str, Document] | None) -
             row.append(_in_context(source[leak.id].text, leak.span, leak.bare))
         rows.append(row)
     labels = [leak.span.label.value for leak in leaked]
-    columns = ("Document", "From–to", "Type", "Leaked", "System has", *(("In context",) if source else ()))
+    columns = ("Document", "From–to", "Type", "Leaked", "System has", *(("In context",) if source is not None else ()))
     return _filter("table-leaks", labels) + _table(
         "table-leaks", "Gold spans that leak", (("", columns),), rows, labels=labels
     )
@@ -675,7 +677,7 @@ def _spurious_table(found: Sequence[tuple[str, Span]], source: Mapping[str, Docu
             row.append(_in_context(source[name].text, span, ((span.start, span.end),)))
         rows.append(row)
     labels = [span.label.value for _, span in found]
-    columns = ("Document", "From–to", "Type", "Found by", "Score", *(("In context",) if source else ()))
+    columns = ("Document", "From–to", "Type", "Found by", "Score", *(("In context",) if source is not None else ()))
     return _filter("table-spurious", labels) + _table(
         "table-spurious", "Spans of the system that overlap no gold", (("", columns),), rows, labels=labels
     )
@@ -790,11 +792,11 @@ tbody tr:hover { background: var(--soft); }
 mark { background: var(--mark); color: var(--mark-ink); font-weight: 650; padding: 0 .12em; border-radius: 3px;
   text-decoration: underline; text-underline-offset: 2px; }
 .covered { color: var(--dim); }
-th button { all: unset; cursor: pointer; }
-th button:focus-visible, a:focus-visible, summary:focus-visible { outline: 2px solid var(--first);
+th [role=button] { cursor: pointer; }
+th [role=button]:focus-visible, a:focus-visible, summary:focus-visible { outline: 2px solid var(--first);
   outline-offset: 2px; }
-th[aria-sort] button::after { content: " ▲"; font-size: .7em; }
-th[aria-sort=descending] button::after { content: " ▼"; }
+th[aria-sort] [role=button]::after { content: " ▲"; font-size: .7em; }
+th[aria-sort=descending] [role=button]::after { content: " ▼"; }
 details { margin-top: .9rem; }
 summary { cursor: pointer; font-weight: 600; }
 .filter { display: flex; gap: 1rem; align-items: center; font-size: .88rem; margin: .5rem 0; }
@@ -807,6 +809,7 @@ footer dl div { display: flex; gap: .5rem; }
 dt { font-weight: 600; }
 dd { margin: 0; overflow-wrap: anywhere; font-family: ui-monospace, monospace; }
 @media print {
+  html { font-size: 10px; }
   body { padding: 0; max-width: none; font-size: 10px; background: none; }
   nav, .filter { display: none; }
   section { border: 0; padding: 0; margin: .8rem 0; }
@@ -832,10 +835,16 @@ for (const table of document.querySelectorAll("table")) {
     const body = table.tBodies[0];
     const first = body.rows[0];
     if (first && first.cells[at].classList.contains("context")) return;
-    const button = document.createElement("button");
-    button.type = "button";
+    const button = document.createElement("span");  // the text of a <button> is not repeated on the next printed page
+    button.setAttribute("role", "button");
+    button.tabIndex = 0;
     button.textContent = head.textContent;
     head.replaceChildren(button);
+    button.addEventListener("keydown", event => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      button.click();
+    });
     button.addEventListener("click", () => {
       const down = head.getAttribute("aria-sort") === "ascending" ||
         (!head.hasAttribute("aria-sort") && first.cells[at].classList.contains("number"));
