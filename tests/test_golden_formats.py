@@ -83,11 +83,11 @@ def test_doccano(golden: Callable[[str, int], None]) -> None:
         data = (FOLDER / path).read_bytes()
         rows = doccano.rows(decode(data))
         assert len(rows) == len(expected), path
-        for (_, row), expected in zip(rows, expected, strict=True):
+        for (_, row), wanted in zip(rows, expected, strict=True):
             text = row.get("text", "")
             spans = [[start, end, label, text[start:end]] for start, end, label in doccano.raw_spans(row)]
-            assert text == expected["text"]
-            assert spans == expected["spans"], path
+            assert text == wanted["text"]
+            assert spans == wanted["spans"], path
             compared += len(spans)
     assert compared == COMPARED["doccano"]
     golden("formats", COMPARED["doccano"])
