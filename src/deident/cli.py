@@ -326,6 +326,49 @@ def corpus_check(names: Corpora = None, carrier: Carrier = None) -> None:
         raise typer.Exit(1)
 
 
+@corpora.command("agreement")
+def corpus_agreement(
+    mtsamples: Annotated[Path | None, typer.Option("--mtsamples", help="Carrier of mtsamples-phi.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """How well two blind readers agree with each other and with gold; stand-off notes need their carrier.
+
+    Example: deident corpus agreement --mtsamples mtsamples.jsonl
+    """
+    from deident.corpus import stats
+
+    result = stats.agreement({"mtsamples-phi": mtsamples} if mtsamples is not None else {})
+    if as_json:
+        typer.echo(json.dumps(result, indent=1))
+        return
+    heads = ("F1", "notes", "token, any label", "token", "strict")
+    rows = [(name, str(row.pop("documents")), *map(_figure, row.values())) for name, row in result.items()]
+    typer.echo(_table(heads, rows))
+
+
+@corpora.command("make")
+def corpus_make(
+    out: Annotated[Path, typer.Option("-o", "--output", help="JSON lines.")] = Path("synthetic.jsonl"),
+    count: Annotated[int, typer.Option("--notes", min=1, help="How many.")] = 1000,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same notes.")] = 1,
+    carrier: Annotated[
+        Path | None, typer.Option("--carrier", help="Mix in sentences of these reports that hold no identifier.")
+    ] = None,
+) -> None:
+    """Make synthetic notes with exact gold, for training.
+
+    Example: deident corpus make --notes 5000 --seed 1
+    """
+    from deident import batch
+    from deident.corpus import make
+
+    outcome = batch.Outcome()
+    sentences = make.carrier_sentences(carrier) if carrier is not None else ()
+    made = _progress(make.notes(count, seed=seed, sentences=sentences), "make")
+    batch.write_as(batch.results(lambda doc: doc, made, outcome), "jsonl", out, outcome)
+    _close(outcome, "made")
+
+
 @corpora.command("split")
 def corpus_split(
     inputs: Inputs,

@@ -108,11 +108,12 @@ def _checked(doc: Document, entry: Entry) -> Document:
 @cache
 def standoff_entries(corpus: str) -> dict[str, standoff.Entry]:
     """The stand-off annotation of a corpus, by report id."""
-    lines = _data_file(f"{corpus}.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = data_file(f"{corpus}.jsonl").read_text(encoding="utf-8").splitlines()
     return {entry.id: entry for entry in (standoff.Entry.from_json(json.loads(line)) for line in lines)}
 
 
-def _data_file(name: str) -> Traversable:
+def data_file(name: str) -> Traversable:
+    """A file of the corpus room; an installation that lacks it is told so."""
     found = DATA / name
     if not found.is_file():
         raise UsageError(f"the corpus file {name} is missing from the installation")

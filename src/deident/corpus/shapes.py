@@ -64,19 +64,20 @@ def _fields(day: date, random: Random) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _dated(shapes: Mapping[str, int], day: date, random: Random) -> str:
+def dated(shapes: Mapping[str, int], day: date, random: Random) -> str:
+    """A date in one of the shapes, drawn by their weights."""
     shape = random.choices(tuple(shapes), tuple(shapes.values()))[0]
     return shape.format_map(_fields(day, random))
 
 
 def full_date(day: date, random: Random) -> str:
     """A whole date: `3/4/21`, `March 4th, 2021`, `04MAR2021`, `Friday, 3/4/21`, in words …"""
-    return _dated(FULL_DATES, day, random)
+    return dated(FULL_DATES, day, random)
 
 
 def partial_date(day: date, random: Random) -> str:
     """A part of a date: `3/4`, `March`, `'07`, `mid-May`, `1980s`, `Tues`, `Thanksgiving`, `winter of 2019` …"""
-    return _dated(PARTIAL_DATES, day, random)
+    return dated(PARTIAL_DATES, day, random)
 
 
 def words(number: int) -> str:
@@ -154,4 +155,14 @@ STREETS = (
     "%## {street} #%##",
     "% {street}", "%### N {street}", "%### {street}, Suite %##", "RR % Box %#", "%## SW {street}", "%##@ {street}",
 )  # fmt: skip
-AGES = ("{n}", "{n}", "{n}", "{n}", "{words}", "{decade}s")
+STATES = {
+    "AL": "Alabama", "AK": "Alaska", "AZ": "Arizona", "AR": "Arkansas", "CA": "California", "CO": "Colorado",
+    "CT": "Connecticut", "DE": "Delaware", "DC": "District of Columbia", "FL": "Florida", "GA": "Georgia",
+    "HI": "Hawaii", "ID": "Idaho", "IL": "Illinois", "IN": "Indiana", "IA": "Iowa", "KS": "Kansas", "KY": "Kentucky",
+    "LA": "Louisiana", "ME": "Maine", "MD": "Maryland", "MA": "Massachusetts", "MI": "Michigan", "MN": "Minnesota",
+    "MS": "Mississippi", "MO": "Missouri", "MT": "Montana", "NE": "Nebraska", "NV": "Nevada", "NH": "New Hampshire",
+    "NJ": "New Jersey", "NM": "New Mexico", "NY": "New York", "NC": "North Carolina", "ND": "North Dakota",
+    "OH": "Ohio", "OK": "Oklahoma", "OR": "Oregon", "PA": "Pennsylvania", "RI": "Rhode Island",
+    "SC": "South Carolina", "SD": "South Dakota", "TN": "Tennessee", "TX": "Texas", "UT": "Utah", "VT": "Vermont",
+    "VA": "Virginia", "WA": "Washington", "WV": "West Virginia", "WI": "Wisconsin", "WY": "Wyoming",
+}  # fmt: skip

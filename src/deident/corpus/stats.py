@@ -1,13 +1,17 @@
 """Counting and checking a corpus: what is in which split, and places that look like mistakes of the annotators."""
 
+import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from deident import corpus
+from deident import corpus, labels
 from deident.document import Document, Span, first_overlap
+from deident.evaluate import View, score
 from deident.labels import Category, Label
 from deident.tokens import tokenize
 
@@ -39,6 +43,36 @@ def _contents(entry: corpus.Entry) -> tuple[int, tuple[Span, ...]]:
         return len(tokenize(doc.text)), doc.spans
     kept = corpus.standoff_entries(entry.corpus)[entry.id]
     return kept.tokens, kept.spans
+
+
+def agreement(carriers: Mapping[str, Path] = MappingProxyType({})) -> dict[str, dict[str, Any]]:
+    """How two readers who saw nobody's annotation agree with each other, and each with gold (F1, one as gold).
+
+    Notes of a stand-off corpus count where their carrier is given.
+    """
+    rows = [json.loads(line) for line in corpus.data_file("agreement.jsonl").read_text(encoding="utf-8").splitlines()]
+    gold = {
+        doc.id: doc
+        for name in corpus.NAMES
+        if name == corpus.OWN or name in carriers
+        for doc in corpus.load(name, carrier=carriers.get(name))
+    }
+    readers: dict[str, dict[str, Document]] = {"one": {}, "two": {}, "gold": {}}
+    for row in rows:
+        if row["id"] not in gold:
+            continue
+        doc = gold[row["id"]]
+        readers["gold"][doc.id] = doc
+        for reader in ("one", "two"):
+            spans = (Span(start, end, labels.parse(label, scheme="i2b2-2014")) for start, end, label in row[reader])
+            readers[reader][doc.id] = doc.with_spans(spans)
+    result: dict[str, dict[str, Any]] = {}
+    for first, second in (("one", "two"), ("gold", "one"), ("gold", "two")):
+        views = score(readers[first], readers[second]).overall
+        result[f"{first} and {second}"] = {"documents": len(readers["gold"])} | {
+            view.value: views[view].micro.f for view in (View.TOKEN_BINARY, View.TOKEN, View.STRICT)
+        }
+    return result
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,192 @@
+"""The corpora: frozen by hash, rebuilt byte for byte, checked against the guide; sampling, splitting, making."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deident import corpus
+from deident.corpus import Split, sampling, splits, standoff, stats, templates
+from deident.document import Document, Patient, Span, first_overlap
+from deident.errors import FormatError, UnknownNameError, UsageError
+from deident.labels import TYPES, Label
+from deident.tokens import tokenize
+from tests.strategies import any_text, spans_of, texts
+
+
+def test_our_own_notes_are_those_that_were_frozen_and_have_no_fault() -> None:
+    documents = list(corpus.load(corpus.OWN))
+    assert len(documents) >= 150
+    assert len({doc.meta["kind"] for doc in documents}) >= 25
+    assert len({doc.meta["layout"] for doc in documents}) >= 40
+    assert any(not doc.spans for doc in documents)
+    for doc in documents:
+        assert first_overlap(doc.spans) is None
+        assert [finding for finding in stats.check(doc) if finding.fault] == []
+
+
+def test_the_stand_off_corpora_are_as_large_as_they_say() -> None:
+    assert len(corpus.standoff_entries("mtsamples-phi")) >= 400
+    assert len(corpus.standoff_entries("aci-phi")) >= 40
+
+
+def test_a_split_and_a_patient_and_a_layout_of_style_stay_together() -> None:
+    entries = corpus.entries()
+    assert len({(entry.corpus, entry.id) for entry in entries}) == len(entries)
+    by_patient: dict[str, set[Split]] = {}
+    for entry in entries:
+        by_patient.setdefault(entry.patient, set()).add(entry.split)
+    assert all(len(found) == 1 for found in by_patient.values())
+    own = [entry for entry in entries if entry.corpus == corpus.OWN]
+    style = {entry.layout for entry in own if entry.split is Split.STYLE}
+    assert style
+    assert not style & {entry.layout for entry in own if entry.split is not Split.STYLE}
+    assert {entry.split for entry in entries} == set(Split)
+
+
+def test_no_insertion_holds_a_sentence_of_the_carrier() -> None:
+    """What is stored of other people's reports is only ours: insertions, offsets, labels."""
+    for name in corpus.STANDOFF:
+        for line in corpus.data_file(f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
+            assert set(json.loads(line)) == {"id", "carrier_sha256", "edits", "spans", "tokens"}
+
+
+def test_statistics_name_every_type() -> None:
+    numbers = stats.statistics()
+    counted = Counter[str]()
+    for rows in numbers.values():
+        for row in rows.values():
+            assert set(row) == {"docs", "tokens", "spans"}
+            counted.update(row["spans"])
+    assert set(counted) <= {label.value for label in TYPES}
+    assert len(counted) >= 28
+    assert sum(row["docs"] for row in numbers[corpus.OWN].values()) >= 150
+
+
+@pytest.mark.parametrize(
+    ("note", "what"),
+    [
+        ("Dr. Lee saw him. Lee left.", "untagged repeat of a DOCTOR"),
+        ("Dr. Lee, seen 3/4/2021", "a date?"),
+        ("Dr. Lee, call 303-555-0182", "a telephone number?"),
+        ("Dr. Lee saw the 54-year-old", "an age?"),
+        ("Dr. Lee and Dr. Moss", "a name behind a title?"),
+    ],
+)
+def test_doubtful_places_are_found(note: str, what: str) -> None:
+    doc = Document("a", note, (Span(4, 7, Label.DOCTOR),))
+    assert what in [finding.what for finding in stats.check(doc)]
+
+
+def test_faults_are_found() -> None:
+    doc = Document("a", "Dr. Lee 54-year-old", (Span(0, 8, Label.DOCTOR), Span(4, 7, Label.DOCTOR)))
+    found = [finding.what for finding in stats.check(doc) if finding.fault]
+    assert found == ["overlapping spans", "white space at the end of a span"]
+
+
+@given(any_text, any_text, st.data())
+def test_stand_off_annotation_rebuilds_the_note(carrier: str, text: str, data: st.DataObject) -> None:
+    doc = Document("n", text, tuple(sorted(set(data.draw(spans_of(len(text)))))))
+    entry = standoff.derive("n", carrier, doc, 0)
+    assert standoff.Entry.from_json(json.loads(json.dumps(entry.to_json()))) == entry
+    assert standoff.apply(entry, carrier) == Document("n", text, doc.spans)
+    with pytest.raises(FormatError, match="report n is not the one that was annotated: its hash differs"):
+        standoff.apply(entry, carrier + "x")
+
+
+def test_a_carrier_that_is_missing_or_other_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="name the carrier file with --carrier"):
+        next(corpus.load("mtsamples-phi"))
+    with pytest.raises(UsageError, match="there is no carrier file"):
+        next(corpus.load("mtsamples-phi", carrier=tmp_path / "absent.jsonl"))
+    with pytest.raises(UnknownNameError):
+        next(corpus.load("mtsamples"))
+    first = next(entry.id for entry in corpus.entries() if entry.corpus == "mtsamples-phi")
+    other = tmp_path / "carrier.jsonl"
+    other.write_text(json.dumps({"id": first, "text": "another report"}) + "\n")
+    with pytest.raises(FormatError, match=f"report {first} is not the one"):
+        next(corpus.load("mtsamples-phi", carrier=other))
+    other.write_text('{"id": 1\n')
+    with pytest.raises(FormatError, match="line 1: the carrier has no object"):
+        next(corpus.load("mtsamples-phi", carrier=other))
+
+
+# --- sampling and splitting ------------------------------------------------------------------------------------------
+
+
+def _doc(name: str, text: str, patient: str = "", **meta: str) -> Document:
+    return Document(name, text, patient=Patient(patient) if patient else None, meta=meta)
+
+
+def test_the_latest_report_of_a_visit_and_kind_stays() -> None:
+    documents = [
+        _doc("a", "x", "p", visit="1", kind="ct", date="2021-01-02"),
+        _doc("b", "x", "p", visit="1", kind="ct", date="2021-01-01"),
+        _doc("c", "x", "p", visit="2", kind="ct", date="2021-01-01"),
+        _doc("d", "x"),
+        _doc("e", "x"),
+    ]
+    assert [doc.id for doc in sampling.latest(documents)] == ["a", "c", "d", "e"]
+
+
+def test_of_near_duplicates_one_stays() -> None:
+    text = " ".join(f"w{i}" for i in range(60))
+    longer = f"addendum {text} {text[::-1]}"
+    documents = [_doc("a", text), _doc("b", longer), _doc("c", "quite another note " * 9)]
+    assert [doc.id for doc in sampling.without_near_duplicates(documents)] == ["a", "c"]
+    assert list(sampling.near_duplicates(documents)) == [("a", "b")]
+
+
+def test_drawing_does_not_depend_on_order() -> None:
+    documents = [_doc(str(i), "x") for i in range(40)]
+    drawn = sampling.draw(documents, 7, seed=1)
+    assert drawn == sampling.draw(documents[::-1], 7, seed=1)
+    assert drawn != sampling.draw(documents, 7, seed=2)
+
+
+@given(st.integers(1, 60), st.integers(1, 9), st.integers(0, 3))
+def test_a_division_keeps_patients_together_and_its_shares(count: int, patients: int, seed: int) -> None:
+    documents = [_doc(f"n{i}", f"note {i} " * 9, f"p{i % patients}") for i in range(count)]
+    assigned = splits.assign(documents, {"train": 2, "test": 1}, seed=seed)
+    assert assigned == splits.assign(documents[::-1], {"train": 2, "test": 1}, seed=seed)
+    assert set(assigned) == {doc.id for doc in documents}
+    assert all(len({assigned[f"n{i}"] for i in range(p, count, patients)}) <= 1 for p in range(patients))
+    largest = -(-count // patients)
+    assert abs(Counter(assigned.values())["train"] - count * 2 / 3) <= largest
+
+
+def test_a_share_must_be_above_zero() -> None:
+    with pytest.raises(UsageError, match="share above zero"):
+        splits.assign([_doc("a", "x")], {"train": 1, "test": 0}, seed=1)
+
+
+# --- templates -------------------------------------------------------------------------------------------------------
+
+
+@given(texts)
+def test_a_text_without_signs_is_its_own_template(text: str) -> None:
+    plain = "".join(char for char in text if char not in "{}<|")
+    assert templates.parse(plain) == ((plain,) if plain else ())
+
+
+def test_slots_choices_and_inclusions_are_parsed() -> None:
+    slot = templates.Slot("doctor.full")
+    assert templates.parse("Dr. {doctor.full}{, {cred}|}") == (
+        "Dr. ", slot, templates.Choice(((", ", templates.Slot("cred")), ())),
+    )  # fmt: skip
+    assert templates.parse("<hpi 3-6> x") == (templates.Include("hpi", 3, 6, lines=False), " x")
+    for broken in ("{a|b", "a}"):
+        with pytest.raises(FormatError):
+            templates.parse(broken)
+
+
+def test_tokens_of_a_note_are_counted_as_the_tokenizer_cuts() -> None:
+    entry = next(entry for entry in corpus.entries() if entry.corpus == corpus.OWN)
+    row = stats.statistics([corpus.OWN])[corpus.OWN]
+    assert sum(split["tokens"] for split in row.values()) == sum(
+        len(tokenize(doc.text)) for doc in corpus.load(corpus.OWN)
+    )
+    assert corpus.own_note(entry).text
