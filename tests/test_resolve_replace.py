@@ -1,5 +1,8 @@
 """Laws of resolving and replacing."""
 
+import re
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +11,8 @@ from deident import replace
 from deident.document import Document, Span, first_overlap, gaps
 from deident.errors import SpanError, UnknownNameError
 from deident.labels import Label
-from deident.resolve import POLICIES, resolve
+from deident.resolve import POLICIES, STEPS, resolve, step
+from tests.casefiles import cases
 from tests.strategies import documents, spans_of
 
 policies = st.sampled_from(sorted(POLICIES))
@@ -45,6 +49,34 @@ def test_the_policies_choose() -> None:
     assert resolve(spans, policy="surest")[0].label is Label.DATE
     with pytest.raises(UnknownNameError):
         resolve(spans, policy="best")
+
+
+def _marked(text: str) -> Document:
+    """`"Dr. <Lee|DOCTOR>"` as a document."""
+    spans: list[Span] = []
+    plain = ""
+    position = 0
+    for match in re.finditer(r"<(.*?)\|([A-Z-]+)>", text):
+        plain += text[position : match.start()]
+        spans.append(Span(len(plain), len(plain) + len(match[1]), Label(match[2]), "case", 0.95))
+        plain += match[1]
+        position = match.end()
+    return Document("a", plain + text[position:], tuple(spans))
+
+
+@pytest.mark.parametrize("case", cases("steps"), ids=lambda case: f"{case['step']}: {case['text'][:40]}")
+def test_steps(case: dict[str, Any]) -> None:
+    doc = _marked(case["text"])
+    found = step(case["step"])(doc, doc.spans)
+    assert [span.label.value for span in found] == case["labels"]
+
+
+@given(documents(), st.sampled_from(sorted(STEPS)))
+def test_no_step_uncovers_a_character(doc: Document, name: str) -> None:
+    spans = resolve(doc.spans)
+    found = step(name)(doc.with_spans(spans), spans)
+    assert _covered(spans) <= _covered(found)
+    assert first_overlap(found) is None
 
 
 @given(documents(), st.sampled_from(sorted(replace.TREATMENTS)))

@@ -3,7 +3,8 @@
     DeidentError
     ├── UsageError         the user asked for something that cannot be: one sentence, exit code 2
     │   ├── ConfigError    a configuration file with an unknown key or a wrong value
-    │   └── UnknownNameError    a detector, format, policy … that does not exist; the message lists those that do
+    │   ├── UnknownNameError    a detector, format, policy … that does not exist; the message lists those that do
+    │   └── MissingPackageError    an optional package that this installation lacks; the message names its extra
     ├── FormatError        bytes that are not what their format says (with the line, where there is one)
     ├── SpanError          a span that does not fit its text, or that overlaps where it must not
     └── ProcessingError    something failed inside while a document was worked on
@@ -31,6 +32,13 @@ class UnknownNameError(UsageError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         super().__init__(f"no {kind} '{name}'; there are: {', '.join(sorted(known))}")
+
+
+class MissingPackageError(UsageError):
+    """`MissingPackageError("python-crfsuite", "learn")` → "this needs python-crfsuite: pip install 'deident[learn]'"."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"this needs {package}: pip install 'deident[{extra}]'")
 
 
 class FormatError(DeidentError):

@@ -1,17 +1,32 @@
-"""Many spans → one disjoint set that covers every character any of them covered.
+"""Many spans → one disjoint set, then the post-processing steps, in order.
 
-Spans that overlap, directly or through others, become one span over all of them: nothing that a detector found is
-uncovered again. Its label, source and score are those of the strongest member, by a named policy.
+`resolve` joins spans that overlap, directly or through others, into one over all of them: nothing that a detector
+found is uncovered again. Its label, source and score are those of the strongest member, by a named policy.
+
+The steps look at the whole note. None uncovers a character; they change labels and find more:
+
+    correct     common errors of taggers mended by context: FAX and PHONE, HOSPITAL and ORGANIZATION, STATE (Lee 2017,
+                3.3.4), PATIENT and DOCTOR by the title or credential beside the name
+    trust       what was found with strong evidence is found everywhere in the note, in any case (Yang & Garibaldi 2015,
+                "trusted terms"), a person's name also by its parts
+    reconcile   mentions of the same text agree on a type: by a title beside one, else by count (Lee 2017, 3.3.4)
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 
-from deident.document import Span
+from deident import lexicons
+from deident.document import Document, Span
 from deident.errors import UnknownNameError
+from deident.labels import Category, Label
+from deident.tokens import tokenize
 
 Strength = Callable[[Span], tuple[float, ...]]
+Step = Callable[[Document, tuple[Span, ...]], tuple[Span, ...]]
 
 
 def _longest(span: Span) -> tuple[float, ...]:
@@ -47,3 +62,204 @@ def resolve(spans: Iterable[Span], *, policy: str = "longest") -> tuple[Span, ..
 def _merged(cluster: list[Span], strength: Strength) -> Span:
     strongest = max(cluster, key=strength)
     return replace(strongest, start=cluster[0].start, end=max(span.end for span in cluster))
+
+
+# --- correct ---------------------------------------------------------------------------------------------------------
+
+_BEFORE, _AFTER = 24, 24  # characters of context that a correction looks at
+_FAX = re.compile(r"(?i)\b(?:fax|facsimile|fx)\b[^\d\n]{0,12}$|(?i:\(f\)|\bf:)\s{0,2}$")
+_PHONE = re.compile(r"(?i)\b(?:phone|ph|tel|telephone|cell|mobile|pager|beeper|call(?:ed|s)?|office)\b[^\d\n]{0,12}$")
+_DOCTOR_BEFORE = re.compile(r"(?i)(?:\bdrs?\b\.?|\bdoctor|\bnurse|\bsurgeon:?|\battending:?|\bby:)\s{0,3}$")
+_DOCTOR_AFTER = re.compile(
+    r"\s{0,2},?\s{0,2}(?:M\.?D\b|D\.?O\b|R\.?N\b|N\.?P\b|P\.?A(?:-C)?\b|Ph\.?D\b|D\.?D\.?S\b|LCSW|LPN|CRNA|FNP|APRN|"
+    r"DPM|PharmD|FACS|OTR|PT\b|RD\b|LPC|LMFT|MBBS|D\.?C\b)"
+)
+_PATIENT_BEFORE = re.compile(r"(?i)\b(?:mr|mrs|ms|miss|patient|pt|name)\b[.:]?\s{0,3}$")
+_SCHOOL = re.compile(
+    r"(?i)\b(?:stud(?:y|ied|ies|ent)|degree|senior|junior|graduat\w{0,6}|grade|major(?:ed)?|teach\w{0,4})\b"
+)
+_SCHOOL_NAME = re.compile(r"(?i)\b(?:school|college|university|academy|elementary|middle|high)\b")
+_HOSPITAL_NAME = re.compile(
+    r"(?i)\b(?:hospital|clinic|medical (?:center|centre|group)|infirmary|health (?:center|system))\b"
+)
+
+
+def correct(doc: Document, spans: tuple[Span, ...]) -> tuple[Span, ...]:
+    """Labels mended where the words beside a span, or in it, say plainly what it is."""
+    return tuple(_corrected(doc.text, span) for span in spans)
+
+
+def _corrected(text: str, span: Span) -> Span:
+    label = span.label
+    before = text[max(0, span.start - _BEFORE) : span.start]
+    after = text[span.end : span.end + _AFTER]
+    content = text[span.start : span.end]
+    match label:
+        case Label.PHONE if _FAX.search(before):
+            label = Label.FAX
+        case Label.FAX if _PHONE.search(before):
+            label = Label.PHONE
+        case Label.HOSPITAL if not _HOSPITAL_NAME.search(content) and (
+            _SCHOOL_NAME.search(content) or _SCHOOL.search(before + after)
+        ):
+            label = Label.ORGANIZATION
+        case Label.ORGANIZATION if _HOSPITAL_NAME.search(content) and not _SCHOOL_NAME.search(content):
+            label = Label.HOSPITAL
+        case Label.STATE if not _is_state(content):
+            # the paper drops it; we keep it covered, as a place of another kind
+            label = Label.LOCATION_OTHER
+        case Label.PATIENT if _DOCTOR_BEFORE.search(before) or _DOCTOR_AFTER.match(after):
+            label = Label.DOCTOR
+        case Label.DOCTOR if _PATIENT_BEFORE.search(before) and not _DOCTOR_AFTER.match(after):
+            label = Label.PATIENT
+        case _:
+            return span
+    return span if label is span.label else replace(span, label=label, source=f"{span.source}+correct")
+
+
+def _is_state(content: str) -> bool:
+    state = lexicons.Kind.STATE | lexicons.Kind.STATE_CODE
+    return bool((lexicons.phrases().get(content) | lexicons.words().get(content).kinds) & state)
+
+
+# --- trust -----------------------------------------------------------------------------------------------------------
+
+TRUSTED = 0.9  # the score from which a find is believed everywhere in its note
+_REPEATED = frozenset(
+    {Label.PATIENT, Label.DOCTOR, Label.HOSPITAL, Label.ORGANIZATION, Label.MEDICALRECORD, Label.ACCOUNT, Label.SSN}
+    | {Label.IDNUM, Label.HEALTHPLAN, Label.USERNAME, Label.DEVICE, Label.LICENSE, Label.PHONE, Label.FAX}
+)
+_LEAST = 3  # letters of a part of a name that is looked for alone
+_COMMON = 2000  # uses in 10⁹ words of English, in lower case, from which a word is a word and not only a name
+
+Terms = dict[str, list[tuple[tuple[str, ...], Label, bool]]]
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_common(word: str) -> bool:
+    row = lexicons.words().get(word)
+    return row.lower >= _COMMON or row.clinical > 0
+
+
+def trust(doc: Document, spans: tuple[Span, ...]) -> tuple[Span, ...]:
+    """The spans, and the other mentions of what some of them found with strong evidence."""
+    tokens = tokenize(doc.text)
+    words = tokens.words()
+    places = tokens.spans()
+    terms = _terms(words, places, spans)
+    if not terms:
+        return spans
+    folded = [word.lower() for word in words]
+    shouted = doc.text.isupper() or doc.text.islower()
+    found: list[Span] = []
+    for place, first in enumerate(folded):
+        for term, label, common in terms.get(first, ()):
+            stop = place + len(term)
+            if tuple(folded[place:stop]) != term:
+                continue
+            if common and (shouted or not words[place][0].isupper() or _opens(doc.text, places[place][0])):
+                continue
+            found.append(Span(places[place][0], places[stop - 1][1], label, "trusted", TRUSTED - 0.01))
+            break
+    return resolve((*spans, *_uncovered(found, spans)), policy="surest")
+
+
+def _terms(words: list[str], places: list[tuple[int, int]], spans: tuple[Span, ...]) -> Terms:
+    """What to look for, by its first word: token sequence, label, and whether it is also a common word."""
+    terms: Terms = {}
+    seen: set[tuple[str, ...]] = set()
+    starts = {start: index for index, (start, _) in enumerate(places)}
+    for span in spans:
+        if span.score < TRUSTED or span.label not in _REPEATED or span.start not in starts:
+            continue
+        first = starts[span.start]
+        content: list[str] = []
+        for index in range(first, len(places)):
+            if places[index][1] > span.end:
+                break
+            content.append(words[index].lower())
+        for term in _looked_for(tuple(content), span.label):
+            if term not in seen:
+                seen.add(term)
+                letters = [word for word in term if word.isalpha()]
+                common = bool(letters) and all(map(_is_common, letters))
+                terms.setdefault(term[0], []).append((term, span.label, common))
+    for row in terms.values():
+        row.sort(key=lambda entry: -len(entry[0]))
+    return terms
+
+
+def _looked_for(content: tuple[str, ...], label: Label) -> Iterator[tuple[str, ...]]:
+    letters = sum(len(word) for word in content if word.isalnum())
+    if letters >= _LEAST and any(word.isalnum() for word in content):
+        yield content
+    if label.category is Category.NAME:
+        for word in content:
+            if word.isalpha() and len(word) >= _LEAST:
+                yield (word,)
+
+
+def _opens(text: str, start: int) -> bool:
+    """Whether a word stands where any word would have a capital: at the start of a line or a sentence."""
+    before = text[:start].rstrip(" \t\"'(“*-•")
+    return not before or before[-1] in ".!?:\n\r"
+
+
+def _uncovered(found: Iterable[Span], spans: tuple[Span, ...]) -> Iterator[Span]:
+    """The new spans that lie free: what a detector marked keeps the extent and the label it gave."""
+    taken = sorted(spans)
+    index = 0
+    for span in sorted(found):
+        while index < len(taken) and taken[index].end <= span.start:
+            index += 1
+        if index == len(taken) or not taken[index].overlaps(span):
+            yield span
+
+
+# --- reconcile -------------------------------------------------------------------------------------------------------
+
+_AGREEING = frozenset(
+    {Label.PATIENT, Label.DOCTOR, Label.HOSPITAL, Label.ORGANIZATION, Label.CITY, Label.LOCATION_OTHER}
+    | {Label.MEDICALRECORD, Label.ACCOUNT, Label.IDNUM, Label.HEALTHPLAN, Label.PHONE, Label.FAX}
+)
+_OFTEN = 2  # mentions of one type from which it counts
+
+
+def reconcile(doc: Document, spans: tuple[Span, ...]) -> tuple[Span, ...]:
+    """One type for one text: the type of a mention with a title beside it, else the commonest."""
+    by_text: dict[str, list[Span]] = {}
+    for span in spans:
+        if span.label in _AGREEING:
+            by_text.setdefault(" ".join(doc.text[span.start : span.end].lower().split()), []).append(span)
+    changed: dict[Span, Span] = {}
+    for mentions in by_text.values():
+        if len({mention.label for mention in mentions}) < 2:
+            continue
+        label = _evident(doc.text, mentions) or _commonest(mentions)
+        if label is not None:
+            changed |= {mention: replace(mention, label=label) for mention in mentions if mention.label is not label}
+    return tuple(changed.get(span, span) for span in spans)
+
+
+def _evident(text: str, mentions: list[Span]) -> Label | None:
+    for mention in mentions:
+        before = text[max(0, mention.start - _BEFORE) : mention.start]
+        if mention.label is Label.DOCTOR and (
+            _DOCTOR_BEFORE.search(before) or _DOCTOR_AFTER.match(text, mention.end, mention.end + _AFTER)
+        ):
+            return Label.DOCTOR
+    return None
+
+
+def _commonest(mentions: list[Span]) -> Label | None:
+    (first, count), *others = Counter(mention.label for mention in mentions).most_common()
+    return first if count >= _OFTEN and all(number < count for _, number in others) else None
+
+
+STEPS: Mapping[str, Step] = MappingProxyType({"correct": correct, "trust": trust, "reconcile": reconcile})
+
+
+def step(name: str) -> Step:
+    if name not in STEPS:
+        raise UnknownNameError("step", name, STEPS)
+    return STEPS[name]
