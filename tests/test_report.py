@@ -383,6 +383,15 @@ def test_system_without_spans() -> None:
     assert len(_parse(page).xpath('//table[@id="table-leaks"]/tbody/tr')) == 8
 
 
+def test_a_figure_of_nothing_is_a_dash() -> None:
+    """The system has no HOSPITAL in this: its precision is a share of nothing, and its recall of one span."""
+    system = {"n1": _gold()["n1"].with_spans([_span(_TEXT, "Okoro", Label.DOCTOR)])}
+    page = report.render(_gold(), system)
+    row = _parse(page).xpath('//table[@id="table-types"]/tbody/tr[th="HOSPITAL"]/td')
+    shown = [cell.text_content() for cell in row]
+    assert shown[4:7] == ["–", "0.00", "0.00"]
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(documents(), documents()), min_size=1, max_size=3))
 def test_any_documents_make_a_page_and_leaks_agree_with_scores(pairs: list[tuple[Document, Document]]) -> None:

@@ -14,10 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deident.document import Document, Span
 from deident.errors import UsageError
+from deident.evaluate import compare
 from deident.evaluate import statistics as stats
 from deident.evaluate.scores import Counts
 from deident.evaluate.statistics import Adjustment, Alternative, Binomial, Difference, Figure, Zeros
+from deident.labels import Label
 
 GOLDEN = Path(__file__).parent / "golden" / "stats"
 
@@ -477,3 +480,13 @@ def test_the_examples_of_the_docstrings() -> None:
     result = doctest.testmod(stats)
     assert result.attempted >= 5
     assert result.failed == 0
+
+
+def test_two_systems_that_agree_are_compared_all_the_same() -> None:
+    """Equal pairs cannot be ranked; every other figure stands."""
+    gold = {name: Document(name, "Seen by Okoro", (Span(8, 13, Label.DOCTOR),)) for name in ("a", "b")}
+    without = {name: doc.with_spans(()) for name, doc in gold.items()}
+    for system in (gold, without):
+        recall = compare(gold, system, system)["figures"]["recall"]
+        assert (recall["difference"], recall["wilcoxon"], recall["randomization"]["p"]) == (0, None, 1)
+    assert compare(gold, gold, without)["figures"]["recall"]["wilcoxon"]["p"] < 1

@@ -4,13 +4,15 @@ A file appears under its name only when all of it is written (a temporary file b
 file whose format holds many records (`pieces`) is worked through record by record, in bounded memory; records that
 fail are left out of its output and reported. A record with several documents is written only if all of them went
 through: half a record is no record.
+
+A path `-` is standard input, or output.
 """
 
 import os
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -18,8 +20,8 @@ from typing import BinaryIO
 
 from deident import formats
 from deident.document import Document, Failure, Record
-from deident.errors import DeidentError, UsageError
-from deident.formats import Source, jsonl
+from deident.errors import DeidentError, MissingPackageError, UsageError
+from deident.formats import STANDARD, Source, jsonl
 from deident.pipeline import attempt, attempt_all
 
 Work = Callable[[Document], Document]
@@ -36,10 +38,11 @@ class Outcome:
 @contextmanager
 def replacing(path: Path) -> Generator[BinaryIO]:
     """A stream whose bytes become the file `path` when the block ends well, and nothing at all when it does not."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".deident-", dir=path.parent)
-    temporary = Path(name)
+    temporary: Path | None = None
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=".deident-", dir=path.parent)
+        temporary = Path(name)
         with os.fdopen(handle, "wb") as stream:
             yield stream
             stream.flush()
@@ -48,35 +51,69 @@ def replacing(path: Path) -> Generator[BinaryIO]:
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
         temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, str(temporary)):
+            # a full disk names no file, and nobody knows the temporary one
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
 
-def inputs(paths: Sequence[Path], name: str | None) -> Iterator[tuple[Source, str]]:
+def inputs(paths: Sequence[Path], name: str | None) -> Iterator[tuple[Source, str] | Failure]:
     """The files of the paths given, each with its format: the one named, or the one it shows itself to be.
 
-    In a folder, a file that is the second half of another one (brat's `.txt` beside its `.ann`) is passed over.
+    In a folder, a file that is the second half of another one (brat's `.txt` beside its `.ann`) is passed over. A file
+    whose format nobody can tell, or whose id another one has already, is a Failure: it may be a note.
     """
     suffix = formats.load(name).SUFFIXES[0] if name is not None else None
     found = list(formats.sources(paths, suffix))
     if not found:
         raise UsageError("no files to read" + (f" with the suffix {suffix}" if suffix else ""))
-    told = [(source, name if name is not None else formats.guess(source.path)) for source in found]
-    second = {source.path.with_suffix(suffix) for source, form in told for suffix in formats.load(form).SUFFIXES[1:]}
-    yield from ((source, form) for source, form in told if source.path not in second)
+    told = [_told(source, name) for source in found]
+    second = {half for item in told if not isinstance(item, Failure) for half in _files(*item)[1:]}
+    seen: dict[str, Path] = {}
+    for item in told:
+        if isinstance(item, Failure):
+            yield item
+            continue
+        source, _ = item
+        if source.path in second:
+            continue
+        if source.id in seen:
+            other = seen[source.id]
+            yield Failure(source.id, f"{source.path} has the same id as {other}; give their folder, or rename one")
+            continue
+        seen[source.id] = source.path
+        yield item
+
+
+def _told(source: Source, name: str | None) -> tuple[Source, str] | Failure:
+    try:
+        source.id.encode("utf-8")
+        return source, name if name is not None else formats.guess(source)
+    except UnicodeEncodeError:
+        return Failure(ascii(source.id), "the name of the file is not UTF-8")
+    except (DeidentError, OSError) as error:
+        return Failure(source.id, formats.reason(error))
+
+
+def _files(source: Source, name: str) -> list[Path]:
+    """The files of a source: the one that names it, and those that lie beside it."""
+    return [source.path, *(source.path.with_suffix(suffix) for suffix in formats.load(name).SUFFIXES[1:])]
 
 
 def documents(
     paths: Sequence[Path], name: str | None = None, *, limit: int = formats.DEFAULT_LIMIT
 ) -> Iterator[Document | Failure]:
     """Every document of the paths given."""
-    for source, form in inputs(paths, name):
-        for record in formats.records(source, form, limit=limit):
-            if isinstance(record, Failure):
-                yield record
-            else:
-                yield from record.documents
+    for item in inputs(paths, name):
+        yield from (item,) if isinstance(item, Failure) else _documents(*item, limit)
+
+
+def _documents(source: Source, name: str, limit: int) -> Iterator[Document | Failure]:
+    for record in formats.records(source, name, limit=limit):
+        yield from (record,) if isinstance(record, Failure) else record.documents
 
 
 def predictions(
@@ -84,21 +121,30 @@ def predictions(
 ) -> Iterator[Document | Failure]:
     """A system's output beside its gold: documents of any format, or the lines of `deident detect`, which hold spans
     without text and take it from the gold document of their id."""
-    if not path.is_file() or path.suffix != ".jsonl" or name not in (None, "jsonl"):
-        yield from documents([path], name, limit=limit)
-        return
-    with path.open("rb") as stream:
-        for number, line in formats.lines(stream):
-            try:
-                data = jsonl.parse_object(formats.decode(line))
-                identifier = jsonl.id_of(data, default=f"{path.stem}:{number}")
-                if "text" not in data and identifier not in gold:
-                    yield Failure(identifier, "not a document of gold")
-                    continue
-                text = data.get("text", gold[identifier].text if identifier in gold else "")
-                yield jsonl.document(data | {"id": identifier, "text": text})
-            except DeidentError as error:
-                yield Failure(path.stem, f"line {number}: {error}")
+    for item in inputs([path], name):
+        if isinstance(item, Failure):
+            yield item
+        elif item[1] == "jsonl":
+            yield from _predicted(item[0], gold, limit)
+        else:
+            yield from _documents(*item, limit)
+
+
+def _predicted(source: Source, gold: Mapping[str, Document], limit: int) -> Iterator[Document | Failure]:
+    for number, line in formats.numbered(source, formats.lines, limit):
+        if isinstance(line, Failure):
+            yield line
+            continue
+        try:
+            data = jsonl.parse_object(formats.decode(line))
+            identifier = jsonl.id_of(data, default=f"{source.id}:{number}")
+            if "text" not in data and identifier not in gold:
+                yield Failure(identifier, "not a document of gold")
+                continue
+            text = data.get("text", gold[identifier].text if identifier in gold else "")
+            yield jsonl.document(data | {"id": identifier, "text": text})
+        except DeidentError as error:
+            yield Failure(source.id, formats.at_line(number, error))
 
 
 def to_folder(
@@ -111,48 +157,168 @@ def to_folder(
     write_as: str | None = None,
     limit: int = formats.DEFAULT_LIMIT,
 ) -> Iterator[None]:
-    """Works on every file and writes its counterpart of the same name below `out`; yields after each record."""
-    for source, name in inputs(paths, read_as):
+    """Works on every file and writes its counterpart of the same name below `out`; yields after each record.
+
+    Notes of a file of many, in a format that holds one a file, are each written under their own id.
+    """
+    found: list[tuple[Source, str]] = []
+    for item in inputs(paths, read_as):
+        if isinstance(item, Failure):
+            outcome.failures.append(item)
+        else:
+            found.append(item)
+    output = _Output(out, outcome, frozenset(path.resolve() for item in found for path in _files(*item)))
+    for source, name in found:
+        for suffix in formats.load(write_as or name).SUFFIXES:
+            output.check(f"{source.id}{suffix}")
+    for source, name in found:
         target = write_as or name
-        form = formats.load(target)
-        place = out / f"{source.id}{form.SUFFIXES[0]}"
-        if place.resolve() == source.path.resolve():
-            raise UsageError(f"the output folder would overwrite the input {source.path}; name another one")
         records = _worked(work, formats.records(source, name, limit=limit), outcome)
-        try:
-            if hasattr(form, "pieces"):
-                yield from _one_file(records, form, place, outcome)
-            else:
-                for record in records:
-                    for suffix, data in form.write(record).items():
-                        with replacing(out / f"{source.id}{suffix}") as stream:
-                            stream.write(data)
-                    outcome.done += len(record.documents)
-                    yield
-        except (DeidentError, OSError, ValueError) as error:
-            outcome.failures.append(_unwritable(source.id, target, error))
-
-
-def _one_file(records: Iterator[Record], form: formats.Format, place: Path, outcome: Outcome) -> Iterator[None]:
-    """All records of a source in one file; they count as done when it stands."""
-    first = next(records, None)
-    if first is None:  # all of it failed: no file rather than an empty one
-        return
-    done = 0
-    with replacing(place) as stream:
-        for record in chain((first,), records):
-            stream.write(form.write(record)[form.SUFFIXES[0]])
-            done += len(record.documents)
+        if _piecewise(target):
+            yield from output.stream(records, target, source.id)
+        elif target == name:
+            for record in records:
+                output.add(record, target, source.id)
+                yield
+        elif _many(target):
+            output.add_all([doc for record in records for doc in record.documents], target, source.id)
             yield
-    outcome.done += done
+        else:
+            for record in records:
+                alone = len(record.documents) == 1 and not (_piecewise(name) or _many(name))
+                for doc in record.documents:
+                    output.add(Record((doc,)), target, source.id if alone else doc.id)
+                yield
 
 
-def _unwritable(identifier: str, name: str, error: Exception) -> Failure:
+def _piecewise(name: str) -> bool:
+    return hasattr(formats.load(name), "pieces")
+
+
+def _many(name: str) -> bool:
+    return bool(getattr(formats.load(name), "MANY", False))
+
+
+@dataclass(slots=True)
+class _Output:
+    """A folder, or standard output. Nothing in it replaces an input, or another result of the run."""
+
+    folder: Path
+    outcome: Outcome
+    inputs: frozenset[Path] = frozenset()
+    written: set[Path] = field(default_factory=set[Path])
+
+    def __post_init__(self) -> None:
+        if self.folder != STANDARD and self.folder.exists() and not self.folder.is_dir():
+            raise UsageError(f"the output must be a folder, and {self.folder} is a file")
+
+    def check(self, name: str) -> None:
+        """An error if a file of this name would lie outside the folder, or replace what must stay."""
+        if self.folder == STANDARD:
+            return
+        place = (self.folder / name).resolve() if "\0" not in name else None
+        if place is None or not place.is_relative_to(self.folder.resolve()):
+            raise UsageError("its id cannot be the name of a file below the output folder")
+        if place in self.inputs:
+            raise UsageError(f"the output folder would overwrite the input {place}; name another one")
+        if place in self.written:
+            raise UsageError("another note of this run has its id, and so its file")
+
+    def add(self, record: Record, form: str, stem: str) -> None:
+        """Write one record, all its files or none, and count its documents."""
+        written = _written(record, form, stem, self.outcome)
+        if written is None:
+            return
+        files = {f"{stem}{suffix}": data for suffix, data in written.items()}
+        try:
+            if self.folder == STANDARD:
+                self._print(files)
+            else:
+                self._write(files)
+        except BrokenPipeError:
+            raise
+        except (DeidentError, OSError) as error:
+            self.outcome.failures.append(_unwritable(stem, form, error))
+        else:
+            self.outcome.done += len(record.documents)
+
+    def add_all(self, docs: Sequence[Document], form: str, stem: str) -> None:
+        """Write documents to one file; those that the format cannot hold are failures of their own."""
+        kept = _holdable(docs, form, self.outcome)
+        if kept:
+            self.add(Record(kept), form, stem)
+
+    def _write(self, files: Mapping[str, bytes]) -> None:
+        for name in files:
+            self.check(name)
+        with ExitStack() as stack:
+            streams = [stack.enter_context(replacing(self.folder / name)) for name in files]
+            for stream, data in zip(streams, files.values(), strict=True):
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())  # a disk that is full says so before the first file has its name
+        self.written.update((self.folder / name).resolve() for name in files)
+
+    def _print(self, files: Mapping[str, bytes]) -> None:
+        if len(files) > 1 or self.written:
+            raise UsageError("standard output has room for one file; name a folder")
+        self.written.add(STANDARD)
+        with writing(STANDARD) as stream:
+            stream.writelines(files.values())
+
+    def stream(self, records: Iterator[Record], form: str, stem: str) -> Iterator[None]:
+        """All records of a source in one file; they count as done when it stands."""
+        first = next(records, None)
+        if first is None:  # all of it failed: no file rather than an empty one
+            return
+        suffix = formats.load(form).SUFFIXES[0]
+        done = 0
+        try:
+            with writing(self.folder if self.folder == STANDARD else self.folder / f"{stem}{suffix}") as stream:
+                for record in chain((first,), records):
+                    written = _written(record, form, record.documents[0].id, self.outcome)
+                    if written is not None:
+                        stream.write(written[suffix])
+                        done += len(record.documents)
+                    yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            self.outcome.failures.append(_unwritable(stem, form, error))
+        else:
+            self.outcome.done += done
+
+
+@contextmanager
+def writing(path: Path) -> Generator[BinaryIO]:
+    """`replacing`, or standard output for `-`."""
+    if path != STANDARD:
+        with replacing(path) as stream:
+            yield stream
+        return
+    yield sys.stdout.buffer
+    sys.stdout.buffer.flush()
+
+
+def _written(record: Record, name: str, identifier: str, outcome: Outcome) -> dict[str, bytes] | None:
+    """The files of a record; None, and a failure, where the format cannot hold it."""
+    try:
+        return formats.load(name).write(record)
+    except MissingPackageError:  # no other note fares better
+        raise
+    except DeidentError as error:
+        outcome.failures.append(_unwritable(identifier, name, error))
+        return None
+
+
+def _holdable(docs: Sequence[Document], name: str, outcome: Outcome) -> tuple[Document, ...]:
+    return tuple(doc for doc in docs if _written(Record((doc,)), name, doc.id, outcome) is not None)
+
+
+def _unwritable(identifier: str, name: str, error: DeidentError | OSError) -> Failure:
     if isinstance(error, OSError):
         return Failure(identifier, f"cannot be written ({error.strerror})")
-    if isinstance(error, DeidentError):
-        return Failure(identifier, f"cannot be written as {name}: {error}")
-    return Failure(identifier, f"cannot be written as {name}, which holds one document a file")
+    return Failure(identifier, f"cannot be written as {name}: {error}")
 
 
 def _worked(work: Work, records: Iterable[Record | Failure], outcome: Outcome) -> Iterator[Record]:
@@ -180,41 +346,31 @@ def results(work: Work, found: Iterable[Document | Failure], outcome: Outcome) -
 
 def write_lines(done: Iterable[Document], out: Path | None, serialise: Callable[[Document], bytes]) -> None:
     """What `serialise` makes of each document, one after the other, to one file, or to standard output."""
-    if out is None:
-        for doc in done:
-            sys.stdout.buffer.write(serialise(doc))
-        sys.stdout.buffer.flush()
-        return
-    with replacing(out) as stream:
+    with writing(out or STANDARD) as stream:
         for doc in done:
             stream.write(serialise(doc))
 
 
 def write_as(done: Iterable[Document], name: str, out: Path, outcome: Outcome) -> None:
-    """Documents in a format: one file where the format holds many, else a folder with one file a document."""
-    form = formats.load(name)
-    main = form.SUFFIXES[0]
-    if hasattr(form, "pieces"):
-        write_lines(done, out, lambda doc: form.write(Record((doc,)))[main])
-    elif getattr(form, "MANY", False):
-        kept = tuple(done)
-        with replacing(out) as stream:
-            stream.write(form.write(Record(kept))[main])
-    elif out.exists() and not out.is_dir():
-        raise UsageError(f"{name} holds one document a file, so the output must be a folder, and {out} is a file")
+    """Documents in a format: one file where the format holds many, else a folder with one file a document. What the
+    format cannot hold is taken from those that `outcome` counts as done."""
+    main = formats.load(name).SUFFIXES[0]
+    unwritten = Outcome()
+    if (_piecewise(name) or _many(name)) and out.is_dir():
+        raise UsageError(f"{name} holds many notes in one file, so the output must be a file, and {out} is a folder")
+    if _piecewise(name):
+        with writing(out) as stream:
+            for doc in done:
+                written = _written(Record((doc,)), name, doc.id, unwritten)
+                if written is not None:
+                    stream.write(written[main])
+    elif _many(name):
+        kept = _holdable(tuple(done), name, unwritten)
+        with writing(out) as stream:
+            stream.write(formats.load(name).write(Record(kept))[main])
     else:
+        output = _Output(out, unwritten)
         for doc in done:
-            try:
-                _write_one(form, doc, out)
-            except DeidentError as error:
-                outcome.done -= 1
-                outcome.failures.append(_unwritable(doc.id, name, error))
-
-
-def _write_one(form: formats.Format, doc: Document, out: Path) -> None:
-    place = out / f"{doc.id}{form.SUFFIXES[0]}"
-    if not place.resolve().is_relative_to(out.resolve()) or "\0" in doc.id:
-        raise UsageError("its id cannot be the name of a file below the output folder")
-    for suffix, data in form.write(Record((doc,))).items():
-        with replacing(out / f"{doc.id}{suffix}") as stream:
-            stream.write(data)
+            output.add(Record((doc,)), name, doc.id)
+    outcome.done -= len(unwritten.failures)
+    outcome.failures += unwritten.failures

@@ -301,6 +301,9 @@ def layout(text: str) -> Layout:
             continue
         while end > start and text[end - 1] in _BREAKS:
             end -= 1
+        if not text[start:end].strip():
+            lines.append(Line(start, end, LineKind.BLANK))
+            continue
         header = _header(text, start, end)
         if header is not None:
             headers.append(header)
@@ -314,8 +317,6 @@ def layout(text: str) -> Layout:
 
 def _kind(text: str, start: int, end: int, has_attribute: bool) -> LineKind:
     content = text[start:end]
-    if not content.strip():
-        return LineKind.BLANK
     if _RULE.fullmatch(content):
         return LineKind.RULE
     if content.count("|") >= 2 or content.count("\t") >= 2:

@@ -53,9 +53,12 @@ def _figure(
         "b": value(totals[1]),
         "difference": value(totals[0]) - value(totals[1]),
         "randomization": statistics.randomization_test(a, b, figure=kind, seed=seed).to_json(),
-        "wilcoxon": statistics.wilcoxon([value(count) for count in a], [value(count) for count in b]).to_json(),
+        "wilcoxon": None,
         "bootstrap": {"low": None, "high": None},
     }
+    pairs = [value(count) for count in a], [value(count) for count in b]
+    if pairs[0] != pairs[1]:  # equal pairs cannot be ranked
+        result["wilcoxon"] = statistics.wilcoxon(*pairs).to_json()
     if len(units) > 1:
         drawn = statistics.bootstrap(units, statistics.micro_difference(kind), seed=seed)
         try:

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from deident import __version__
 from deident.document import Document, Failure, Span
@@ -22,6 +22,7 @@ from deident.evaluate.scores import Counts, Group, Leaks, Point, Scores, View
 from deident.labels import TABLE, Label
 
 T = TypeVar("T")
+Figure = Literal["p", "r", "f"]
 
 CONTEXT = 40  # characters on either side of a span
 MOST_SHOWN = 160  # of a span itself; the middle of a longer one is left out
@@ -177,20 +178,20 @@ def _tiles(scored: Scores) -> str:
             _tile(
                 "recall",
                 "Token recall, all types",
-                _figure(binary, binary.r),
-                f"{binary.tp:,} of {binary.tp + binary.fn:,} found; with the right type {_figure(typed, typed.r)}",
+                _figure(binary, "r"),
+                f"{binary.tp:,} of {binary.tp + binary.fn:,} found; with the right type {_figure(typed, 'r')}",
             ),
             _tile(
                 "precision",
                 "Token precision",
-                _figure(binary, binary.p),
-                f"{binary.tp:,} of {binary.tp + binary.fp:,} right; with the right type {_figure(typed, typed.p)}",
+                _figure(binary, "p"),
+                f"{binary.tp:,} of {binary.tp + binary.fp:,} right; with the right type {_figure(typed, 'p')}",
             ),
-            _tile("f", "Token F1", _figure(binary, binary.f), f"with the right type {_figure(typed, typed.f)}"),
+            _tile("f", "Token F1", _figure(binary, "f"), f"with the right type {_figure(typed, 'f')}"),
             _tile(
                 "hipaa",
                 "HIPAA token recall",
-                _figure(hipaa, hipaa.r),
+                _figure(hipaa, "r"),
                 f"{hipaa.tp:,} of {hipaa.tp + hipaa.fn:,} found as a HIPAA type",
             ),
             _tile(
@@ -253,8 +254,10 @@ def percent(share: float) -> str:
     return f"{share * 100:.2f} %"
 
 
-def _figure(counts: Counts, share: float) -> str:
-    return "–" if counts.empty else percent(share)
+def _figure(counts: Counts, name: Figure) -> str:
+    """The figure, or a dash where there is nothing that it is a share of."""
+    wholes = {"p": counts.tp + counts.fp, "r": counts.tp + counts.fn, "f": counts.tp + counts.fp + counts.fn}
+    return percent(getattr(counts, name)) if wholes[name] else "–"
 
 
 # ---- tables --------------------------------------------------------------------------------------------------------
@@ -277,12 +280,13 @@ def _count(count: int) -> _Cell:
     return _Cell(f"{count:,}", str(count), "number" if count else "number zero")
 
 
-def _share(counts: Counts, share: float) -> _Cell:
-    return _Cell(_figure(counts, share).removesuffix(" %"), repr(share), "number" if share else "number zero")
+def _share(counts: Counts, name: Figure) -> _Cell:
+    share: float = getattr(counts, name)
+    return _Cell(_figure(counts, name).removesuffix(" %"), repr(share), "number" if share else "number zero")
 
 
 def _prf(counts: Counts) -> list[_Cell]:
-    return [_share(counts, counts.p), _share(counts, counts.r), _share(counts, counts.f)]
+    return [_share(counts, "p"), _share(counts, "r"), _share(counts, "f")]
 
 
 def _table(
@@ -343,8 +347,8 @@ def _span_cells(group: Group, leaked: int, *, binary: bool) -> list[_Cell]:
     strict = group[View.STRICT_BINARY if binary else View.STRICT].micro
     relaxed = group[View.RELAXED_BINARY if binary else View.RELAXED].micro
     return [
-        *(_share(strict, strict.r), _share(strict, strict.f)),
-        *(_share(relaxed, relaxed.r), _share(relaxed, relaxed.f)),
+        *(_share(strict, "r"), _share(strict, "f")),
+        *(_share(relaxed, "r"), _share(relaxed, "f")),
         *(_count(strict.tp + strict.fn), _count(leaked)),
     ]
 
@@ -402,7 +406,7 @@ def _categories(scored: Scores, leaked: Sequence[Leak]) -> str:
                 _words(category.value),
                 *map(_count, (count.tp, count.fp, count.fn)),
                 *_prf(count),
-                _share(typed, typed.f),
+                _share(typed, "f"),
                 *_span_cells(group, by_category[category], binary=True),
             ]
         )

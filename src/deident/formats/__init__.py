@@ -12,11 +12,17 @@ and, where it has them,
     pieces(stream) -> Iterator[(line, bytes)]     cuts one long file into records that can be read one by one;
                                                   the bytes that `write` makes of them, joined, are the file
 
+    MANY = True                                   one file of it holds many documents, but must be written whole
+
 Offsets inside deident count code points; a format that counts otherwise converts at its own door.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import codecs
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
@@ -28,6 +34,10 @@ Files = Mapping[str, bytes]
 Pieces = Callable[[BinaryIO], Iterator[tuple[int, bytes]]]
 HEAD_BYTES = 4096
 DEFAULT_LIMIT = 64 * 1024 * 1024
+STANDARD = Path("-")  # standard input, or output
+
+# What standard input, which has no suffix, is by its first character; anything else is plain text.
+_SUFFIX_BY_START: Mapping[bytes, str] = {b"{": ".jsonl", b"[": ".json", b"<": ".xml"}
 
 
 class Format(Protocol):
@@ -45,6 +55,14 @@ class Source:
     path: Path
     id: str
 
+    @contextmanager
+    def opened(self) -> Generator[BufferedReader]:
+        if self.path == STANDARD:
+            yield cast(BufferedReader, sys.stdin.buffer)
+            return
+        with self.path.open("rb") as stream:
+            yield stream
+
 
 def load(name: str) -> Format:
     return cast(Format, plugins.load("formats", name))
@@ -54,15 +72,20 @@ def names() -> list[str]:
     return plugins.names("formats")
 
 
-def guess(path: Path) -> str:
+def guess(source: Source) -> str:
     """The format of a file by its suffix and first bytes; plain text only where the suffix is `.txt` or `.text`."""
-    with path.open("rb") as stream:
-        head = stream.read(HEAD_BYTES)
+    path = source.path
+    if path != STANDARD and not path.is_file():  # a pipe, of which the first bytes can be read only once
+        raise UsageError(f"cannot tell the format of {path}, which is no regular file; say --from")
+    with source.opened() as stream:
+        head = stream.peek(HEAD_BYTES)[:HEAD_BYTES].removeprefix(codecs.BOM_UTF8)
+    suffix = path.suffix.lower() if path != STANDARD else _SUFFIX_BY_START.get(head.lstrip()[:1], ".txt")
     for name in names():
         sniff = getattr(load(name), "sniff", None)
-        if sniff is not None and sniff(path.suffix.lower(), head):
+        if sniff is not None and sniff(suffix, head):
             return name
-    raise UsageError(f"cannot tell the format of {path}; say --from, one of: {', '.join(names())}")
+    what = path if path != STANDARD else "standard input"
+    raise UsageError(f"cannot tell the format of {what}; say --from, one of: {', '.join(names())}")
 
 
 def sources(inputs: Iterable[Path], suffix: str | None = None) -> Iterator[Source]:
@@ -70,95 +93,115 @@ def sources(inputs: Iterable[Path], suffix: str | None = None) -> Iterator[Sourc
 
     `suffix` narrows folders to a format's main file.
     """
-    seen: set[str] = set()
     for given in inputs:
-        if given.is_dir():
-            found = [
-                Source(path, path.relative_to(given).with_suffix("").as_posix())
-                for path in sorted(given.rglob("*"))
-                if path.is_file()
-                and (suffix is None or path.suffix.lower() == suffix)
-                and not any(part.startswith(".") for part in path.relative_to(given).parts)
-            ]
+        if given == STANDARD:
+            yield Source(given, "stdin")
+        elif given.is_dir():
+            for path in sorted(given.rglob("*")):
+                inner = path.relative_to(given)
+                hidden = any(part.startswith(".") for part in inner.parts)
+                if path.is_file() and not hidden and suffix in (None, path.suffix.lower()):
+                    yield Source(path, inner.with_suffix("").as_posix())
         elif given.exists():
-            found = [Source(given, given.stem)]
+            yield Source(given, given.stem)
         else:
             raise UsageError(f"there is no file or folder {given}")
-        for source in found:
-            if source.id in seen:
-                raise UsageError(f"two inputs have the id '{source.id}': give their folder, or rename one")
-            seen.add(source.id)
-            yield source
 
 
 def records(source: Source, name: str, *, limit: int = DEFAULT_LIMIT) -> Iterator[Record | Failure]:
     """The records of one file. What cannot be read comes as a Failure with its reason, and reading goes on."""
     form = load(name)
     pieces: Pieces | None = getattr(form, "pieces", None)
-    if pieces is not None:
-        yield from _piecewise(source, form, pieces, limit)
-        return
     try:
-        files = {form.SUFFIXES[0]: _content(source.path, limit)}
+        if pieces is not None:
+            yield from _piecewise(source, form, pieces, limit)
+            return
+        files = {form.SUFFIXES[0]: _content(source, limit)}
         for suffix in form.SUFFIXES[1:]:
-            beside = source.path.with_suffix(suffix)
-            if beside.exists():
-                files[suffix] = _content(beside, limit)
+            beside = source.path.with_suffix(suffix) if source.path != STANDARD else None
+            if beside is not None and beside.exists():
+                files[suffix] = _content(Source(beside, source.id), limit)
         record = form.read(files, name=source.id)
     except (DeidentError, OSError) as error:
-        yield Failure(source.id, _reason(error))
+        yield Failure(source.id, reason(error))
         return
     yield record
 
 
 def _piecewise(source: Source, form: Format, pieces: Pieces, limit: int) -> Iterator[Record | Failure]:
-    try:
-        stream = source.path.open("rb")
-    except OSError as error:
-        yield Failure(source.id, _reason(error))
-        return
-    with stream:
+    for line, piece in numbered(source, pieces, limit):
+        if isinstance(piece, Failure):
+            yield piece
+            continue
+        try:
+            record = form.read({form.SUFFIXES[0]: piece}, name=f"{source.id}:{line}")
+        except DeidentError as error:
+            yield Failure(source.id, at_line(line, error))
+            continue
+        yield record
+
+
+def numbered(source: Source, pieces: Pieces, limit: int) -> Iterator[tuple[int, bytes | Failure]]:
+    """The pieces of a file with the lines they begin at; one that is too large is a Failure."""
+    with source.opened() as stream:
         if stream.peek(1) == b"":
-            yield Failure(source.id, "the file is empty")
+            yield 1, Failure(source.id, "the file is empty")
         for line, piece in pieces(stream):
             if len(piece) > limit:
-                yield Failure(source.id, f"line {line}: a record of {len(piece)} bytes is over the limit of {limit}")
-                continue
-            try:
-                record = form.read({form.SUFFIXES[0]: piece}, name=f"{source.id}:{line}")
-            except DeidentError as error:
-                reason = error.reason if isinstance(error, FormatError) else str(error)
-                yield Failure(source.id, f"line {line}: {reason}")
-                continue
-            yield record
+                too_large = f"line {line}: a record of {len(piece)} bytes is over the limit of {limit}"
+                yield line, Failure(source.id, f"{too_large}; raise it with --max-bytes")
+            else:
+                yield line, piece
 
 
-def _content(path: Path, limit: int) -> bytes:
-    size = path.stat().st_size
-    if size > limit:
-        raise FormatError(f"the file has {size} bytes, over the limit of {limit}; raise it with --max-bytes")
-    return path.read_bytes()
+def at_line(line: int, error: DeidentError) -> str:
+    """What is wrong with a piece, and the line of the whole file that it begins at."""
+    return f"line {line}: {error.reason if isinstance(error, FormatError) else error}"
 
 
-def _reason(error: Exception) -> str:
+def _content(source: Source, limit: int) -> bytes:
+    size = source.path.stat().st_size if source.path != STANDARD else 0
+    if size <= limit:
+        with source.opened() as stream:
+            data = stream.read(limit + 1)  # a pipe says no size
+        if len(data) <= limit:
+            return data
+    has = f"{size}" if size > limit else f"more than {limit}"
+    raise FormatError(f"the file has {has} bytes, over the limit of {limit}; raise it with --max-bytes")
+
+
+def reason(error: Exception) -> str:
     return f"cannot be read ({error.strerror})" if isinstance(error, OSError) else str(error)
 
 
-def decode(data: bytes) -> str:
-    """UTF-8 bytes as text. What is not text is refused, by offset, never replaced: a lost byte may hide a name."""
+def decode(data: bytes, *, keep_mark: bool = False) -> str:
+    """UTF-8 bytes as text, without the byte-order mark that Windows programs put first unless it is to be kept.
+
+    What is not text is refused, by offset, never replaced: a lost byte may hide a name.
+    """
     if not data:
         raise FormatError("the file is empty")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise FormatError("UTF-16 text; save it as UTF-8")
     at = data.find(b"\0")
     if at >= 0:
         raise FormatError(f"NUL byte at offset {at}: not a text file")
     try:
-        return data.decode("utf-8")
+        return (data if keep_mark else data.removeprefix(codecs.BOM_UTF8)).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise FormatError(f"not UTF-8 at byte offset {error.start}") from None
+        skipped = 0 if keep_mark or not data.startswith(codecs.BOM_UTF8) else len(codecs.BOM_UTF8)
+        raise FormatError(f"not UTF-8 at byte offset {skipped + error.start}") from None
 
 
 def encode(text: str) -> bytes:
-    return text.encode("utf-8")
+    """UTF-8 bytes; a NUL or a lone surrogate, which could not be read again, is refused by its offset."""
+    at = text.find("\0")
+    if at >= 0:
+        raise FormatError(f"a NUL at offset {at} cannot be written")
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise FormatError(f"a lone surrogate at offset {error.start} cannot be written") from None
 
 
 def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from deident import labels
 from deident.document import Document, Record, Span
-from deident.errors import FormatError, UnknownNameError, UsageError
+from deident.errors import FormatError, MissingPackageError, UnknownNameError
 from deident.formats import Files, _shared
 from deident.formats._offsets import points
 
@@ -134,7 +134,7 @@ def build(record: Record, form: str) -> Any:
     try:
         import cassis  # an extra: importing deident does not need it
     except ModuleNotFoundError:
-        raise UsageError("writing UIMA files needs dkpro-cassis: pip install 'deident[uima]'") from None
+        raise MissingPackageError("dkpro-cassis", "uima") from None
     names = _shared.shape(record, form)
     if len(names) != len(record.documents):
         names = tuple(INITIAL_VIEW if not place else f"View{place + 1}" for place in range(len(record.documents)))

@@ -16,6 +16,8 @@ from deident.errors import FormatError, UnknownNameError, UsageError
 from deident.formats import Files
 from deident.labels import Label
 
+BYTE_ORDER_MARK = "\ufeff"
+
 
 @dataclass(frozen=True, slots=True)
 class Original:
@@ -90,15 +92,9 @@ def _at(where: str) -> str:
     return f"{where}: " if where else ""
 
 
-def encode(text: str) -> bytes:
-    """UTF-8 bytes; a NUL or a lone surrogate, which could not be read again, is refused by its offset."""
-    at = text.find("\0")
-    if at >= 0:
-        raise FormatError(f"a NUL at offset {at} cannot be written")
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise FormatError(f"a lone surrogate at offset {error.start} cannot be written") from None
+def with_mark(text: str) -> str:
+    """A text that begins with a byte-order mark needs another one before it, for the first is dropped in reading."""
+    return BYTE_ORDER_MARK + text if text.startswith(BYTE_ORDER_MARK) else text
 
 
 def parse_json(text: str) -> object:

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from deident.document import Document, Record, Span
 from deident.errors import FormatError
-from deident.formats import Files, _shared, decode
+from deident.formats import Files, _shared, decode, encode
 
 SUFFIXES = (".ann", ".txt")
 _TEXTBOUND = re.compile(r"(T\S+)\t(\S+) (\d{1,18} \d{1,18}(?:;\d{1,18} \d{1,18})*)\t(.*)", re.DOTALL)
-_RELATION = re.compile(r"(R\S+)\t(\S+) \S+?:(\S+) \S+?:(\S+)\s*")
+_RELATION = re.compile(r"(R\S+)\t(\S+) [^\s:]+:(\S+) [^\s:]+:(\S+)\s*")
 _EVENT = re.compile(r"(E\S+)\t([^\s:]+):(\S+)((?: [^\s:]+:\S+)*)\s*")
 _ATTRIBUTE = re.compile(r"([AM]\S+)\t(\S+) (\S+)(?: (\S.*?))?\s*")
 _KEPT = re.compile(r"\*\t\S+ .+|N\S+\t.+|#\S*\t.*")  # equivalences, normalisations and notes
@@ -77,7 +77,7 @@ def parse_ann(text: str) -> Annotations:
 def read(files: Files, *, name: str) -> Record:
     if ".txt" not in files:
         raise FormatError("the .txt beside the .ann is missing")
-    text = decode(files[".txt"])
+    text = decode(files[".txt"], keep_mark=True)  # brat counts a byte-order mark as a character
     found = parse_ann(decode(files[".ann"]) if files[".ann"] else "")
     if found.failed_lines:
         raise FormatError("not a line of brat", line=found.failed_lines[0])
@@ -114,4 +114,4 @@ def write(record: Record) -> dict[str, bytes]:
         f"T{number}\t{span.label} {span.start} {span.end}\t{_quoted(doc.text, [span])}\n"
         for number, span in enumerate(doc.spans, 1)
     )
-    return {".ann": _shared.encode("".join(rows)), ".txt": _shared.encode(doc.text)}
+    return {".ann": encode("".join(rows)), ".txt": encode(doc.text)}

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from deident.document import Record
 from deident.errors import FormatError
-from deident.formats import Files, _cas, _shared, decode
+from deident.formats import Files, _cas, _shared, decode, encode
 
 SUFFIXES = (".json",)
 _SOFA = "uima.cas.Sofa"
@@ -106,5 +106,5 @@ def write(record: Record) -> dict[str, bytes]:
     if original is not None:
         return original
     for doc in record.documents:
-        _shared.encode(doc.text)
-    return {".json": _shared.encode(_cas.build(record, __name__).to_json(pretty_print=True))}
+        encode(doc.text)
+    return {".json": encode(_cas.build(record, __name__).to_json(pretty_print=True))}

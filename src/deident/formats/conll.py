@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 
 from deident.document import Document, Record, Span, first_overlap, gaps
 from deident.errors import FormatError, SpanError
-from deident.formats import Files, _shared, decode
+from deident.formats import Files, _shared, decode, encode
 from deident.labels import Label
 
 SUFFIXES = (".conll",)
@@ -159,7 +159,7 @@ def write(record: Record) -> dict[str, bytes]:
     if original is not None:
         return original
     blocks = "\n".join(_block(doc) for doc in record.documents)
-    return {".conll": _shared.encode(f"{COLUMNS}\n{blocks}")}
+    return {".conll": encode(f"{COLUMNS}\n{blocks}")}
 
 
 def _block(doc: Document) -> str:

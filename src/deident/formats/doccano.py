@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from deident.document import Document, Record, Span
 from deident.errors import FormatError
-from deident.formats import Files, _shared, decode, lines
+from deident.formats import Files, _shared, decode, encode, lines
 
 SUFFIXES = (".jsonl",)
 _TEXT_KEYS = ("text", "data")
@@ -100,7 +100,7 @@ def write(record: Record) -> dict[str, bytes]:
     original = _shared.untouched(record, __name__)
     if original is not None:
         return original
-    return {".jsonl": _shared.encode("".join(_row(doc) for doc in record.documents))}
+    return {".jsonl": encode("".join(_row(doc) for doc in record.documents))}
 
 
 def _row(doc: Document) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 from deident import labels
 from deident.document import Document, Record, Span
 from deident.errors import FormatError, SpanError
-from deident.formats import Files, _shared, _xml
+from deident.formats import Files, _shared, _xml, encode
 from deident.labels import Label
 
 SUFFIXES = (".xml",)
@@ -99,7 +99,7 @@ def write(record: Record) -> dict[str, bytes]:
         f'<{element} ID="{_xml.attribute(doc.id)}">\n<TEXT>{_marked(doc)}</TEXT>\n</{element}>\n'
         for doc in record.documents
     )
-    return {".xml": _shared.encode(f'<?xml version="1.0" encoding="UTF-8" ?>\n<ROOT>\n{"".join(rows)}</ROOT>\n')}
+    return {".xml": encode(f'<?xml version="1.0" encoding="UTF-8" ?>\n<ROOT>\n{"".join(rows)}</ROOT>\n')}
 
 
 def _marked(doc: Document) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 from deident.document import Document, Record, Span
 from deident.errors import FormatError
-from deident.formats import Files, _shared, _xml
+from deident.formats import Files, _shared, _xml, encode
 from deident.labels import Category, Label
 
 SUFFIXES = (".xml",)
@@ -70,7 +70,7 @@ def write(record: Record) -> dict[str, bytes]:
     doc = _shared.single(record, "i2b2-2014 XML")
     tags = "".join(_tag(number, span, doc.text) for number, span in enumerate(doc.spans))
     return {
-        ".xml": _shared.encode(
+        ".xml": encode(
             f'<?xml version="1.0" encoding="UTF-8" ?>\n<deIdi2b2>\n<TEXT>{_xml.cdata(doc.text)}</TEXT>\n'
             f"<TAGS>\n{tags}</TAGS>\n</deIdi2b2>\n"
         )

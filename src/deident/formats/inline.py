@@ -2,10 +2,9 @@
 
 import re
 
-from deident import labels
 from deident.document import Document, Record, Span, first_overlap
-from deident.errors import FormatError, SpanError, UnknownNameError
-from deident.formats import Files, decode, encode
+from deident.errors import FormatError, SpanError
+from deident.formats import Files, _shared, decode, encode
 
 SUFFIXES = (".txt",)
 # A tag's text runs to the first "]]"; it may cross lines (a name broken over two lines is one span).
@@ -27,9 +26,10 @@ def parse(marked: str, *, name: str) -> Document:
         start = size + len(before)
         size = start + len(match[2])
         try:
-            spans.append(Span(start, size, labels.parse(match[1], scheme="i2b2-2014")))
-        except UnknownNameError as error:
-            raise FormatError(str(error), line=marked.count("\n", 0, match.start()) + 1) from None
+            label = _shared.label_of(match[1], scheme="i2b2-2014")
+        except FormatError as error:
+            raise FormatError(error.reason, line=marked.count("\n", 0, match.start()) + 1) from None
+        spans.append(Span(start, size, label))
         position = match.end()
     _refuse_brackets(marked, position, marked[position:])
     return Document(name, "".join([*parts, marked[position:]]), tuple(spans))
@@ -59,5 +59,5 @@ def render(doc: Document) -> str:
 
 
 def write(record: Record) -> dict[str, bytes]:
-    (doc,) = record.documents
-    return {".txt": encode(render(doc))}
+    doc = _shared.single(record, "inline text")
+    return {".txt": encode(_shared.with_mark(render(doc)))}

@@ -9,12 +9,13 @@ default are the same lines without `text`.
 """
 
 import json
+import sys
 from typing import Any, cast
 
-from deident import labels
 from deident.document import Document, Patient, Record, Span
-from deident.errors import FormatError, SpanError, UnknownNameError
-from deident.formats import Files, decode, lines
+from deident.errors import FormatError, SpanError
+from deident.formats import Files, _shared, decode, encode, lines
+from deident.labels import Label
 
 SUFFIXES = (".jsonl",)
 KEYS = frozenset({"id", "text", "spans", "patient", "meta"})
@@ -47,7 +48,7 @@ def document(data: dict[str, Any]) -> Document:
         raise FormatError('the object has no "text" that is a string')
     return Document(
         id_of(data, default=""),
-        text,
+        _shared.text_in(text, '"text"'),
         spans_of(data, size=len(text)),
         _patient(data.get("patient")),
         _object(data.get("meta", {}), "meta"),
@@ -57,10 +58,9 @@ def document(data: dict[str, Any]) -> Document:
 def parse_object(row: str, *, line: int | None = None) -> dict[str, Any]:
     """One line as an object with none but the documented keys."""
     try:
-        value: object = json.loads(row)
-    except (json.JSONDecodeError, RecursionError) as error:
-        column = f" at column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise FormatError(f"not JSON{column}", line=line) from None
+        value = _shared.parse_json(row)
+    except FormatError as error:
+        raise FormatError(error.reason, line=line) from None
     if not isinstance(value, dict):
         raise FormatError("not a JSON object", line=line)
     data = cast(dict[str, Any], value)
@@ -74,7 +74,7 @@ def id_of(data: dict[str, Any], *, default: str) -> str:
     value: object = data.get("id", default)
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         raise FormatError('"id" must be a string')
-    return str(value)
+    return _shared.text_in(str(value), '"id"')
 
 
 def spans_of(data: dict[str, Any], *, size: int) -> tuple[Span, ...]:
@@ -91,11 +91,14 @@ def spans_of(data: dict[str, Any], *, size: int) -> tuple[Span, ...]:
         if type(start) is not int or type(end) is not int or not isinstance(label, str):
             raise FormatError(f"spans[{place}] needs whole numbers start and end, and a label")
         score, source = item.get("score", 1.0), item.get("source", "")
-        if not isinstance(score, int | float) or not isinstance(source, str):
+        if isinstance(score, bool) or not isinstance(score, int | float) or not isinstance(source, str):
             raise FormatError(f"spans[{place}]: score is a number and source a string")
+        if not -sys.float_info.max <= score <= sys.float_info.max:  # NaN, too, is no score
+            raise FormatError(f"spans[{place}]: the score is not a finite number")
+        named = _shared.label_of(label, where=f"spans[{place}]")
         try:
-            span = Span(start, end, labels.parse(label), source, float(score))
-        except (SpanError, UnknownNameError) as error:
+            span = Span(start, end, named, source, float(score))
+        except SpanError as error:
             raise FormatError(f"spans[{place}]: {error}") from None
         if end > size:
             raise FormatError(f"spans[{place}]: {start}..{end} is outside the text of {size} characters")
@@ -118,12 +121,12 @@ def _patient(value: object) -> Patient | None:
     known: object = data.get("known", [])
     if not {"id", "known"}.issuperset(data) or not isinstance(data.get("id", ""), str) or not isinstance(known, list):
         raise FormatError('"patient" is an id, or an object with "id" and "known"')
-    pairs: list[tuple[labels.Label, str]] = []
+    pairs: list[tuple[Label, str]] = []
     for pair in cast(list[object], known):
         items = cast(list[object], pair) if isinstance(pair, list) else []
         if len(items) != 2 or not isinstance(items[0], str) or not isinstance(items[1], str):
             raise FormatError('"known" is a list of [label, text] pairs')
-        pairs.append((labels.parse(items[0]), items[1]))
+        pairs.append((_shared.label_of(items[0], where="known"), items[1]))
     return Patient(str(data.get("id", "")), tuple(pairs))
 
 
@@ -145,4 +148,4 @@ def to_object(doc: Document, *, text: bool = True) -> dict[str, Any]:
 
 def write(record: Record) -> dict[str, bytes]:
     rows = (json.dumps(to_object(doc), ensure_ascii=False) + "\n" for doc in record.documents)
-    return {".jsonl": "".join(rows).encode("utf-8", "surrogatepass")}
+    return {".jsonl": encode("".join(rows))}

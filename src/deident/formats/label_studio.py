@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from deident.document import Document, Record, Span
 from deident.errors import FormatError
-from deident.formats import Files, _shared, decode
+from deident.formats import Files, _shared, decode, encode
 
 SUFFIXES = (".json",)
 MANY = True
@@ -94,10 +94,12 @@ def _spans(task: dict[str, Any], text: str, where: str) -> Iterable[Span]:
         predictions = _list(task.get("predictions") or [], f"{where}: predictions")
         done = [_object(one, f"{where}: a prediction") for one in predictions]
     found: list[Span] = []
+    seen: set[Span] = set()
     for one in done:
         results = _list(one.get("result") or [], f"{where}: result")
         new = [span for place, item in enumerate(results) for span in _result(item, text, f"{where}: result {place}")]
-        found += [span for span in new if span not in found]
+        found += [span for span in new if span not in seen]
+        seen.update(new)
     return found
 
 
@@ -131,7 +133,7 @@ def write(record: Record) -> dict[str, bytes]:
     if original is not None:
         return original
     tasks = [_task(doc) for doc in record.documents]
-    return {".json": _shared.encode(json.dumps(tasks, ensure_ascii=False, indent=1) + "\n")}
+    return {".json": encode(json.dumps(tasks, ensure_ascii=False, indent=1) + "\n")}
 
 
 def _task(doc: Document) -> dict[str, Any]:

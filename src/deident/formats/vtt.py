@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from deident.document import Document, Record, Span
 from deident.errors import FormatError
-from deident.formats import Files, _shared, decode
+from deident.formats import Files, _shared, decode, encode
 from deident.formats._offsets import points, units, with_line_feeds
 from deident.labels import Category, Label
 
@@ -193,7 +193,7 @@ def write(record: Record) -> dict[str, bytes]:
     after = [*_section(TAGS, TAG_FIELDS), *([NO_LAST_NEWLINE] if unended else []), CLEAR, *tags]
     after += [*_section(MARKUPS, MARKUP_FIELDS), *_rows(doc)]
     body = doc.text + ("\n" if unended else "")
-    return {".vtt": _shared.encode("\n".join(before) + "\n" + body + "\n".join(after) + "\n")}
+    return {".vtt": encode("\n".join(before) + "\n" + body + "\n".join(after) + "\n")}
 
 
 def _section(*heads: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from deident.document import Record
 from deident.errors import FormatError
-from deident.formats import Files, _cas, _shared, _xml
+from deident.formats import Files, _cas, _shared, _xml, encode
 
 SUFFIXES = (".xmi",)
 _XMI = "{http://www.omg.org/XMI}"
@@ -84,4 +84,4 @@ def write(record: Record) -> dict[str, bytes]:
     for doc in record.documents:
         _xml.check(doc.text)
         _xml.check(doc.id)
-    return {".xmi": _shared.encode(_cas.build(record, __name__).to_xmi(pretty_print=True))}
+    return {".xmi": encode(_cas.build(record, __name__).to_xmi(pretty_print=True))}

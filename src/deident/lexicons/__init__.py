@@ -24,7 +24,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntFlag, auto
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from struct import Struct
 from types import MappingProxyType
@@ -250,6 +250,7 @@ def phrase_key(tokens: Sequence[str]) -> str:
     return "".join(f"{part} " for part in parts if part and part != _BARRIER)
 
 
+@lru_cache(maxsize=1 << 16)
 def _part(token: str) -> str:
     """The folded word; "" for what is passed over; the barrier for what ends a phrase."""
     if token in _PASSED:
