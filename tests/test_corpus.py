@@ -1,14 +1,16 @@
 """The corpora: frozen by hash, rebuilt byte for byte, checked against the guide; sampling, splitting, making."""
 
 import json
+import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
 
-from deident import corpus
+from deident import cli, corpus
 from deident.corpus import Split, sampling, splits, standoff, stats, templates
 from deident.document import Document, Patient, Span, first_overlap
 from deident.errors import FormatError, UnknownNameError, UsageError
@@ -114,6 +116,70 @@ def test_a_carrier_that_is_missing_or_other_is_refused(tmp_path: Path) -> None:
         next(corpus.load("mtsamples-phi", carrier=other))
 
 
+@pytest.fixture
+def invented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Document]:
+    """A carrier of two reports, and our note on one of them as if it were mtsamples-phi."""
+    carrier = tmp_path / "carrier.jsonl"
+    report = "Mr. X was seen at the clinic.\nHe is well."
+    rows = [{"id": "r1", "text": report}, {"id": "r2", "text": "unused"}]
+    carrier.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    text = "Mr. Ødegård was seen at Alder Clinic.\nHe is well. 🥳"
+    doc = Document("r1", text, (Span(4, 11, Label.PATIENT), Span(24, 36, Label.HOSPITAL)))
+    entry = standoff.derive("r1", report, doc, 12)
+    frozen = corpus.Entry("mtsamples-phi", "r1", Split.TRAIN, "letter", "plain", "p1", corpus.digest(text))
+
+    def entries_of(_: str) -> dict[str, standoff.Entry]:
+        return {"r1": entry}
+
+    monkeypatch.setattr(corpus, "standoff_entries", entries_of)
+    monkeypatch.setattr(corpus, "entries", lambda: (frozen,))
+    return carrier, doc
+
+
+def _build(carrier: Path, out: Path) -> Result:
+    return CliRunner().invoke(cli.app, ["corpus", "build", "mtsamples-phi", "--carrier", str(carrier), "-o", str(out)])
+
+
+def test_a_rebuilt_corpus_equals_the_frozen_one_by_hash(invented: tuple[Path, Document], tmp_path: Path) -> None:
+    carrier, doc = invented
+    (built,) = corpus.load("mtsamples-phi", carrier=carrier)
+    assert (built.text, built.spans) == (doc.text, doc.spans)
+    first, second = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    assert _build(carrier, first).exit_code == _build(carrier, second).exit_code == 0
+    assert first.read_bytes() == second.read_bytes()
+    assert json.loads(first.read_text(encoding="utf-8"))["text"] == doc.text
+
+
+def test_a_build_from_another_or_a_missing_carrier_writes_nothing(
+    invented: tuple[Path, Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carrier, doc = invented
+    out = tmp_path / "out.jsonl"
+
+    def refused(path: Path) -> str:
+        done = _build(path, out)
+        assert done.exception is not None
+        assert not out.exists()
+        assert "well" not in str(done.exception)
+        return str(done.exception)
+
+    assert refused(tmp_path / "absent.jsonl") == f"there is no carrier file {tmp_path / 'absent.jsonl'}"
+    other = tmp_path / "other.jsonl"
+    other.write_text(carrier.read_text(encoding="utf-8").replace("seen", "met"), encoding="utf-8")
+    assert refused(other) == "the carrier's report r1 is not the one that was annotated: its hash differs"
+    other.write_text('{"id": "r2", "text": "unused"}\n', encoding="utf-8")
+    assert refused(other) == "the carrier has no report r1"
+    frozen = corpus.Entry("mtsamples-phi", "r1", Split.TRAIN, "letter", "plain", "p1", corpus.digest(doc.text + "!"))
+    monkeypatch.setattr(corpus, "entries", lambda: (frozen,))
+    assert refused(carrier) == "the note r1 of mtsamples-phi is not the one that was frozen: its hash differs"
+
+
+def test_a_file_missing_from_the_installation_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpus, "DATA", tmp_path)
+    with pytest.raises(UsageError, match=r"the corpus file mtsamples-phi\.jsonl is missing from the installation"):
+        corpus.data_file("mtsamples-phi.jsonl")
+
+
 # --- sampling and splitting ------------------------------------------------------------------------------------------
 
 
@@ -130,6 +196,38 @@ def test_the_latest_report_of_a_visit_and_kind_stays() -> None:
         _doc("e", "x"),
     ]
     assert [doc.id for doc in sampling.latest(documents)] == ["a", "c", "d", "e"]
+    assert [doc.id for doc in sampling.latest(documents[::-1])] == ["e", "d", "c", "a"]
+
+
+def test_dates_of_reports_are_compared_as_dates() -> None:
+    rows = {"a": "2021-01-02T10:30", "b": "2021-01-02T09:00:00+00:00", "c": "20201231"}
+    documents = [_doc(name, "x", "p", kind="ct", date=day) for name, day in rows.items()]
+    assert [doc.id for doc in sampling.latest(documents)] == ["a"]
+    assert [doc.id for doc in sampling.latest([*documents, _doc("d", "x", "p", kind="ct")])] == ["a"]
+    same = [_doc("a", "x", "p", kind="ct", date="2021-01-02"), _doc("b", "x", "p", kind="ct", date="2021-01-02")]
+    assert [doc.id for doc in sampling.latest(same)] == ["b"]
+    with pytest.raises(UsageError, match="the date in meta of note d is not written as YYYY-MM-DD"):
+        sampling.latest([*documents, _doc("d", "x", "p", kind="ct", date="3/4/21")])
+
+
+def test_the_command_samples_the_latest_of_each_visit_and_one_of_duplicates(tmp_path: Path) -> None:
+    body = " ".join(f"finding{i}" for i in range(40))
+    rows = [
+        {"id": "draft", "text": "draft of the scan", "patient": "p1", "date": "2021-03-01"},
+        {"id": "final", "text": f"final scan {body}", "patient": "p1", "date": "2021-03-02"},
+        {"id": "copied", "text": f"addendum. final scan {body}", "patient": "p2", "date": "2021-03-02"},
+        {"id": "other", "text": "quite another visit", "patient": "p2", "date": "2021-05-02", "visit": "2"},
+    ]
+    with (tmp_path / "in.jsonl").open("w") as stream:
+        for row in rows:
+            meta = {"kind": "ct", "visit": row.pop("visit", "1"), "date": row.pop("date")}
+            stream.write(json.dumps(row | {"meta": meta}) + "\n")
+    command = ["corpus", "sample", str(tmp_path / "in.jsonl"), "-o", str(tmp_path / "out.jsonl")]
+    done = CliRunner().invoke(cli.app, command)
+    assert (done.exit_code, done.stderr) == (0, "4 notes, 2 without duplicates, 2 drawn\n")
+    drawn = [json.loads(line)["id"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert sorted(drawn) == ["final", "other"]
+    assert CliRunner().invoke(cli.app, [*command, "--count", "1"]).stderr.endswith("1 drawn\n")
 
 
 def test_of_near_duplicates_one_stays() -> None:
@@ -138,6 +236,28 @@ def test_of_near_duplicates_one_stays() -> None:
     documents = [_doc("a", text), _doc("b", longer), _doc("c", "quite another note " * 9)]
     assert [doc.id for doc in sampling.without_near_duplicates(documents)] == ["a", "c"]
     assert list(sampling.near_duplicates(documents)) == [("a", "b")]
+
+
+@given(st.lists(st.text(alphabet="ab ", min_size=30, max_size=60), max_size=6), st.sampled_from([0.2, 0.5, 0.8]))
+def test_near_duplicates_are_those_that_share_most_shingles(texts_: list[str], like: float) -> None:
+    documents = [_doc(str(i), text) for i, text in enumerate(texts_)]
+    words = [text.split() for text in texts_]
+    sets = [{tuple(w[i : i + sampling.SHINGLE]) for i in range(max(1, len(w) - sampling.SHINGLE + 1))} for w in words]
+    expected = [
+        (str(one), str(two))
+        for two in range(len(sets))
+        for one in range(two)
+        if len(sets[one] & sets[two]) > like * min(len(sets[one]), len(sets[two]))
+    ]
+    assert list(sampling.near_duplicates(documents, like=like)) == expected
+
+
+def test_a_letterhead_of_all_notes_costs_little() -> None:
+    head = " ".join(f"h{i}" for i in range(40))
+    documents = [_doc(str(i), f"{head} {' '.join(f'n{i}w{j}' for j in range(60))}") for i in range(2000)]
+    begin = time.process_time()
+    assert list(sampling.near_duplicates(documents)) == []
+    assert time.process_time() - begin < 10  # every pair of them would be two million
 
 
 def test_drawing_does_not_depend_on_order() -> None:

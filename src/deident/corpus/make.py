@@ -5,38 +5,51 @@ along. The same seed and number give the same note, whatever comes before or aft
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from random import Random
 
-from deident.corpus.story import Piece, Story, fill
-from deident.corpus.templates import Choice, Include, Layout, Slot, Template, banks, layouts
+from deident import corpus, lexicons
+from deident.corpus.story import Piece, Story, fill, tells
+from deident.corpus.templates import HOMES, Choice, Include, Layout, Slot, Template, banks, layouts, parse
 from deident.document import Document, Patient, Span
 from deident.errors import FormatError
+from deident.labels import Label
+from deident.tokens import sentences as split_sentences
+from deident.tokens import tokenize
 
 
-def render(template: Template, story: Story, depth: int = 0) -> Iterator[Piece]:
-    """The pieces of a template; an inclusion inside an inclusion is a mistake of the banks."""
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Sentences without identifiers, and how often one follows a sentence of a bank: real notes are not dense."""
+
+    sentences: Sequence[Template]
+    share: float
+
+
+def render(template: Template, story: Story, between: Between | None = None) -> Iterator[Piece]:
+    """The pieces of a template; `between` is none inside a bank, where nothing more may be included."""
     for node in template:
         match node:
             case str():
                 yield Piece(node)
             case Slot(name):
-                piece = fill(name, story)
-                if name == "profession.a":
-                    yield Piece("an " if piece.text[:1].lower() in "aeiou" else "a ")
-                yield piece
+                yield from fill(name, story)
             case Choice(options):
-                yield from render(story.random.choice(options), story, depth)
+                yield from render(story.random.choice(options), story, between)
             case Include():
-                if depth:
+                if between is None:
                     raise FormatError(f"the bank {node.bank} is included from a bank")
-                yield from _included(node, story)
+                yield from _included(node, story, between)
 
 
-def _included(node: Include, story: Story) -> Iterator[Piece]:
+def _included(node: Include, story: Story, between: Between) -> Iterator[Piece]:
     bank = banks().get(node.bank)
     if bank is None:
-        raise FormatError(f"a bank {node.bank} that does not exist")
+        raise FormatError(f"the bank file banks/{node.bank}.txt is missing: there are {', '.join(banks())}")
     count = min(story.random.randint(node.least, node.most), len(bank))
     for place, template in enumerate(story.random.sample(bank, count)):
         if place:
@@ -46,15 +59,51 @@ def _included(node: Include, story: Story) -> Iterator[Piece]:
             prefix = f"{number[1]}{int(number[2]) + place}{number[3]}"
         if prefix:
             yield Piece(prefix)
-        yield from render(template, story, 1)
+        yield from render(template, story)
+        while not node.lines and story.random.random() < between.share:
+            yield Piece(" ")
+            yield from render(story.random.choice(between.sentences), story)
 
 
-def _pieces(layout: Layout, story: Story) -> list[Piece]:
+# What is put between the lines of any layout, and how often: names in poor contexts and words that are none, rare
+# identifiers, and prose without identifiers, so that a note is not as dense as its layout.
+_EXTRAS: Mapping[Include, float] = {
+    Include("traps", 1, 3, lines=True): 0.2,
+    Include("names", 1, 2, lines=False): 0.2,
+    Include("rare", 1, 2, lines=True): 0.2,
+    Include("numbers", 1, 2, lines=True): 0.2,
+    Include("work", 1, 3, lines=False): 0.25,
+    Include("places", 1, 3, lines=False): 0.2,
+    Include("times", 1, 2, lines=True): 0.3,
+    Include("addresses", 1, 2, lines=True): 0.15,
+    Include("plain", 3, 9, lines=False): 0.5,
+    Include("negatives", 2, 8, lines=False): 0.4,
+    Include("exam", 3, 7, lines=False): 0.15,
+    Include("procedure", 3, 6, lines=False): 0.05,
+}
+
+
+@cache
+def _plain() -> tuple[Template, ...]:
+    """The lines of all banks that hold no identifier."""
+    return tuple(line for bank in banks().values() for line in bank if not tells(line))
+
+
+_SHARES = (0.0, 0.0, 0.4, 0.6, 0.8)  # of sentences without identifiers between the others; a note draws one
+
+
+def _pieces(layout: Layout, story: Story, sentences: Sequence[Template]) -> list[Piece]:
+    random = story.random
+    between = Between(sentences or _plain(), random.choice(_SHARES))
+    lines = list(layout.lines)
+    for include, chance in _EXTRAS.items():
+        if random.random() < chance:
+            lines.insert(random.randrange(1, len(lines) + 1), (include,))
     pieces: list[Piece] = []
-    for place, line in enumerate(layout.lines):
+    for place, line in enumerate(lines):
         if place:
             pieces.append(Piece("\n"))
-        pieces += render(line, story)
+        pieces += render(line, story, between)
     return [piece for piece in pieces if piece.text]
 
 
@@ -98,23 +147,53 @@ def _glued(pieces: list[Piece], random: Random, share: float) -> None:
             piece.text = ""
 
 
-def _roughened(pieces: list[Piece], orders: Sequence[str], random: Random) -> list[Piece]:
+_NAMES = (Label.PATIENT, Label.DOCTOR)
+_STOP = re.compile(r"[.,;:](?=\s|$)")
+
+
+def _cased(piece: Piece, kinds: set[str]) -> str:
+    if "caps" in kinds or ("upnames" in kinds and piece.label in _NAMES):
+        return piece.text.upper()
+    if "lower" in kinds or ("lownames" in kinds and piece.label in _NAMES):
+        return piece.text.lower()
+    return piece.text.swapcase() if "swapcase" in kinds else piece.text
+
+
+# where a word processor parts a long word at the end of a line
+_BREAK = re.compile(r"[^\W\d_]{4}(?=[^\W\d_]{3})|(?<=[^\W\d_])-(?=[^\W\d_])")
+_PARTED = (Label.PATIENT, Label.DOCTOR, Label.CITY, Label.DATE, Label.HOSPITAL, Label.PROFESSION, Label.ORGANIZATION)
+
+
+def _typeset(kinds: set[str]) -> dict[int, str]:
+    """The signs that a word processor, a web page or another system's line ends put in place of plain ones."""
+    signs = {"smart": {"'": "\u2019", '"': "\u201d"}, "nbsp": {" ": "\xa0"}, "crlf": {"\n": "\r\n"}}
+    return str.maketrans({plain: sign for kind in kinds & signs.keys() for plain, sign in signs[kind].items()})
+
+
+def roughened(pieces: list[Piece], orders: Sequence[str], random: Random) -> list[Piece]:
+    """The pieces after their noise: no label is lost, and none moves to another text."""
     kinds = {order.split()[0] for order in orders}
     if "glue" in kinds:
         _glued(pieces, random, 0.35)
+    scanned = random.choice((0.02, 0.06, 0.2))  # of the letters and digits that a scanner takes for others
     for piece in pieces:
         if "typos" in kinds and random.random() < (0.08 if piece.label is None else 0.15):
             piece.text = _typo(piece.text, random)
         if "ocr" in kinds:
-            piece.text = _scanned(piece.text, random, 0.04)
-        if "caps" in kinds:
-            piece.text = piece.text.upper()
-        elif "lower" in kinds:
-            piece.text = piece.text.lower()
+            piece.text = _scanned(piece.text, random, scanned)
+        if "nopunct" in kinds and (piece.label is None or piece.label in _NAMES):
+            piece.text = _STOP.sub("", piece.text)
+        if "blanks" in kinds and piece.label is None:
+            piece.text = re.sub(r"(?<=\S) (?=\S|$)", lambda m: "  " if random.random() < 0.2 else m[0], piece.text)
+        if "tabs" in kinds and piece.label is None:
+            piece.text = re.sub(r" {2,}", "\t", piece.text)
+        if "hyphens" in kinds and piece.label in _PARTED:
+            piece.text = _BREAK.sub(lambda m: f"{m[0].rstrip('-')}-\n" if random.random() < 0.3 else m[0], piece.text)
+        piece.text = _cased(piece, kinds).translate(_typeset(kinds))
     return [piece for piece in pieces if piece.text]
 
 
-def _wrapped(text: str, width: int) -> str:
+def wrapped(text: str, width: int) -> str:
     """Blanks become line breaks where a line would run over the width: no offset moves."""
     out = list(text)
     start, blank = 0, -1
@@ -133,7 +212,11 @@ def _wrapped(text: str, width: int) -> str:
 
 
 # How often a layout that orders nothing is roughened, and how.
-_CHANCES: Mapping[str, float] = {"caps": 0.1, "lower": 0.08, "wrap 66": 0.12, "glue": 0.05, "typos": 0.06, "ocr": 0.04}
+_CHANCES: Mapping[str, float] = {
+    "caps": 0.09, "lower": 0.08, "wrap 66": 0.12, "glue": 0.05, "typos": 0.06, "ocr": 0.03, "nopunct": 0.05,
+    "blanks": 0.03, "upnames": 0.05, "lownames": 0.03, "swapcase": 0.01, "tabs": 0.03, "hyphens": 0.02, "smart": 0.06,
+    "nbsp": 0.01, "crlf": 0.03,
+}  # fmt: skip
 
 
 def _orders(layout: Layout, random: Random) -> Sequence[str]:
@@ -142,17 +225,86 @@ def _orders(layout: Layout, random: Random) -> Sequence[str]:
     return [order for order, chance in _CHANCES.items() if random.random() < chance]
 
 
-def note(seed: int, number: int) -> Document:
-    """The note of this number in the series of this seed."""
+# --- sentences of carriers -------------------------------------------------------------------------------------------
+
+# A blanked slot that a made-up doctor fills; any other blank disqualifies the sentence.
+_BLANKED_DOCTOR = re.compile(r"\bDr\. ?(?:X{1,4}|XYZ|ABC|[A-Z])\b\.?")
+_BLANK = re.compile(r"\b(?:[XYZ]{1,5}|ABC|XYZ|DEF|(?:Mr|Mrs|Ms|Miss)\.? [A-Z])\b|_{2,}|\*{2,}|[{}<>|\\]")
+_DATED = re.compile(r"\b(?:19|20)\d\d\b|\d{1,2}[/-]\d{1,2}[/-]\d{2,4}|\b\d{1,2}/\d{1,3}\b(?! ?(?:mm|strength))|\d{5,}")
+_AGED = re.compile(r"(?i)\b(?:year|yr|y/?o|aged?|old|born|birthday|decade|teen)|\b[1-9]0s\b")
+_WORKED = re.compile(
+    r"(?i)\b(?:work(?:s|ed|ing|er)?|employ\w*|jobs?|retired|occupation|profession|career|taught|teach\w*)\b"
+)
+_TELLING = (
+    lexicons.Kind.CITY | lexicons.Kind.STATE | lexicons.Kind.COUNTRY | lexicons.Kind.COUNTY | lexicons.Kind.HOSPITAL
+    | lexicons.Kind.SCHOOL | lexicons.Kind.COMPANY | lexicons.Kind.ORGANIZATION | lexicons.Kind.PROFESSION
+    | lexicons.Kind.HOLIDAY | lexicons.Kind.SEASON | lexicons.Kind.WEEKDAY | lexicons.Kind.MONTH
+    | lexicons.Kind.LANDMARK | lexicons.Kind.STREET
+)  # fmt: skip
+_CLINICAL = (
+    lexicons.Kind.MEDICAL | lexicons.Kind.DISEASE | lexicons.Kind.DRUG | lexicons.Kind.EPONYM
+    | lexicons.Kind.ABBREVIATION
+)  # fmt: skip
+
+
+def carrier_sentences(path: Path) -> tuple[Template, ...]:
+    """Sentences of the carrier's reports that surely hold no identifier but a blanked doctor, as templates.
+
+    Only reports that nobody annotated are used, so that no sentence stands both here and in gold. A sentence is
+    dropped at the least doubt: a date, an age, a place, a job, a capital that no clinical list explains.
+    """
+    annotated = corpus.standoff_entries("mtsamples-phi")
+    held: set[str] = set()
+    found: dict[str, None] = {}
+    for identifier, text in corpus.carrier_texts(path, "text").items():
+        for start, end in split_sentences(text):
+            sentence = " ".join(text[start:end].split())
+            if identifier in annotated:
+                held.add(sentence)
+            elif 20 <= len(sentence) <= 400 and _holds_nothing(_BLANKED_DOCTOR.sub("", sentence)):
+                found[sentence] = None
+    free = (sentence for sentence in found if sentence not in held)  # some reports stand twice in the carrier
+    return tuple(parse(_BLANKED_DOCTOR.sub("Dr. {doctor}", sentence)) for sentence in free)
+
+
+def _holds_nothing(sentence: str) -> bool:
+    if any(pattern.search(sentence) for pattern in (_BLANK, _DATED, _AGED, _WORKED)):
+        return False
+    words = tokenize(sentence).words()
+    if lexicons.phrases().match(words, _TELLING):
+        return False
+    capitals = sentence.isupper()
+    for place, word in enumerate(words):
+        row = lexicons.words().get(word)
+        written = word[0].isupper() and place > 0 and not capitals
+        if written and len(word) > 1 and not (row.kinds & _CLINICAL or row.clinical > 50):
+            return False
+        if written and row.kinds & (lexicons.Kind.MONTH | lexicons.Kind.WEEKDAY):
+            return False
+        if word.isalpha() and not (row.kinds & _CLINICAL or row.clinical or row.lower):
+            return False
+    return True
+
+
+_ABROAD = 0.07  # how often a note of any layout comes from outside the US
+_PARAGRAPH = (4, 12)  # sentences of carriers that a note takes in
+
+
+def note(seed: int, number: int, sentences: Sequence[Template] = (), *, layout: Layout | None = None) -> Document:
+    """The note of this number in the series of this seed, with some of the carriers' sentences if there are any."""
     random = Random(f"{seed}/{number}")  # noqa: S311 (no secret is drawn)
-    story = Story(random)
-    layout = random.choice(layouts())
+    drawn = random.choice(layouts())
+    layout = layout or drawn
+    story = Story(random, layout.home or (random.choice(HOMES) if random.random() < _ABROAD else None))
     orders = _orders(layout, random)
-    pieces = _roughened(_pieces(layout, story), orders, random)
+    pieces = _pieces(layout, story, sentences)
+    if sentences:
+        pieces += [Piece("\n"), *_paragraph(sentences, story)]
+    pieces = roughened(pieces, orders, random)
     text = "".join(piece.text for piece in pieces)
     width = next((int(order.split()[1]) + random.randrange(-4, 5) for order in orders if order.startswith("wrap")), 0)
     if width:
-        text = _wrapped(text, width)
+        text = wrapped(text, width)
     spans: list[Span] = []
     position = 0
     for piece in pieces:
@@ -163,6 +315,80 @@ def note(seed: int, number: int) -> Document:
     return Document(name, text, tuple(spans), Patient(name), {"layout": layout.name})
 
 
-def notes(count: int, *, seed: int) -> Iterator[Document]:
+def _paragraph(sentences: Sequence[Template], story: Story) -> Iterator[Piece]:
+    """Some sentences as they follow each other in a report."""
+    count = story.random.randint(*_PARAGRAPH)
+    start = story.random.randrange(max(1, len(sentences) - count))
+    for template in sentences[start : start + count]:
+        yield from render(template, story)
+        yield Piece(" ")
+
+
+def notes(count: int, *, seed: int, sentences: Sequence[Template] = ()) -> Iterator[Document]:
     """`count` notes; each depends on the seed and its number alone."""
-    return (note(seed, number) for number in range(count))
+    return (note(seed, number, sentences) for number in range(count))
+
+
+# --- how various they are --------------------------------------------------------------------------------------------
+
+_DIGIT = re.compile(r"\d")
+_GRAM = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Variety:
+    """How various synthetic notes are, and how little they share with notes that are kept for measuring."""
+
+    notes: int
+    layouts: int
+    spans: Mapping[str, int]  # label → spans
+    contexts: Mapping[str, int]  # label → different (two tokens before, two behind), digits and identifiers masked
+    values: Mapping[str, int]  # label → different texts
+    shared_of_synthetic: float  # of the different 5-grams of the synthetic notes, the share that the others hold
+    shared_of_others: float  # of those of the others, the share that the synthetic notes hold
+
+
+def variety(documents: Iterable[Document], others: Iterable[Document] = ()) -> Variety:
+    """Count the contexts of each label, and the 5-grams of tokens that stand in other notes (dev) too."""
+    count, layouts_seen = 0, set[str]()
+    spans = Counter[str]()
+    contexts: dict[str, set[tuple[str, ...]]] = {}
+    values: dict[str, set[str]] = {}
+    grams = set[tuple[str, ...]]()
+    for doc in documents:
+        count += 1
+        layouts_seen.add(doc.meta.get("layout", ""))
+        tokens = tokenize(doc.text)
+        masked = [_DIGIT.sub("0", word.lower()) for word in tokens.words()]
+        grams.update(_grams(masked))
+        touched = [(span, *tokens.touching(span.start, span.end)) for span in doc.spans]
+        # another name beside a name is no other context: neighbours that are identifiers count as their type
+        around = list(masked)
+        for span, first, behind in touched:
+            around[first:behind] = [span.label.value] * (behind - first)
+        for span, first, behind in touched:
+            label = span.label.value
+            spans[label] += 1
+            contexts.setdefault(label, set()).add(
+                (*around[max(0, first - 2) : first], "_", *around[behind : behind + 2])
+            )
+            values.setdefault(label, set()).add(doc.text[span.start : span.end])
+    other = {
+        gram
+        for doc in others
+        for gram in _grams([_DIGIT.sub("0", word.lower()) for word in tokenize(doc.text).words()])
+    }
+    both = len(grams & other)
+    return Variety(
+        count,
+        len(layouts_seen),
+        dict(sorted(spans.items())),
+        {label: len(found) for label, found in sorted(contexts.items())},
+        {label: len(found) for label, found in sorted(values.items())},
+        both / max(1, len(grams)),
+        both / max(1, len(other)),
+    )
+
+
+def _grams(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    return zip(*(words[place:] for place in range(_GRAM)), strict=False)

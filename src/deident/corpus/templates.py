@@ -2,15 +2,18 @@
 
 Dr. {doctor.full}{, {cred}|} called {on {date.weekday}|at {time}}.        slots, and choices between options
 - <plan 2-4 lines>                                                        two to four lines of the bank `plan`
+\\{"id": "{mrn}"\\}                                                          braces that are braces
+
+A layout may begin with orders: `%caps`, `%wrap 66` … (its noise), `%home uk` (the country it comes from).
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from deident.errors import FormatError
+from deident.errors import FormatError, UsageError
 
 ROOM = files("deident.corpus") / "data" / "synthetic"
 
@@ -62,7 +65,10 @@ def _parse(text: str, start: int, *, closing: str) -> tuple[Template, int]:
             plain.clear()
 
     while at < len(text) and text[at] not in closing and text[at] != "}":
-        if text[at] == "{":
+        if text[at : at + 2] in ("\\{", "\\}"):
+            plain.append(text[at + 1])
+            at += 2
+        elif text[at] == "{":
             flush()
             node, at = _braces(text, at + 1)
             nodes.append(node)
@@ -70,6 +76,8 @@ def _parse(text: str, start: int, *, closing: str) -> tuple[Template, int]:
             flush()
             least = int(match["least"])
             most = int(match["most"] or least)
+            if most < least:
+                raise FormatError(f"an inclusion of {least} to {most} lines")
             nodes.append(Include(match["bank"], least, most, match["lines"] is not None))
             at = match.end()
         else:
@@ -100,19 +108,45 @@ def _braces(text: str, at: int) -> tuple[Node, int]:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A skeleton: its noise orders, and its lines."""
+    """A skeleton: its noise orders, the country it comes from if not the US, and its lines."""
 
     name: str
     orders: tuple[str, ...]
     lines: tuple[Template, ...]
+    home: str | None = None
 
 
-def _layout(name: str, text: str) -> Layout:
-    lines = text.splitlines()
+ORDERS = frozenset({
+    "caps", "lower", "swapcase", "upnames", "lownames", "glue", "typos", "ocr", "nopunct", "blanks", "tabs", "hyphens",
+    "smart", "nbsp", "crlf", "wrap",
+})  # fmt: skip
+HOMES = ("uk", "ireland", "canada", "australia", "india", "nigeria")  # sections of values.toml
+
+
+def layout(name: str, text: str) -> Layout:
+    """A layout from its file; whatever is wrong in it is told with file and line."""
     orders: list[str] = []
-    while lines and lines[0].startswith("%"):
-        orders.append(lines.pop(0)[1:].strip())
-    return Layout(name, tuple(orders), tuple(_line(line) for line in lines))
+    home: str | None = None
+    templates: list[Template] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.startswith("%") or templates:
+            templates.append(_read(_line, line, f"layouts/{name}.txt", number))
+            continue
+        kind, _, value = line[1:].strip().partition(" ")
+        if kind == "home" and value in HOMES:
+            home = value
+        elif kind in ORDERS and bool(value) == (kind == "wrap"):
+            orders.append(f"{kind} {value}".rstrip())
+        else:
+            raise FormatError(f"layouts/{name}.txt: an order {line} that does not exist", line=number)
+    return Layout(name, tuple(orders), tuple(templates), home)
+
+
+def _read(how: Callable[[str], Template], line: str, file: str, number: int) -> Template:
+    try:
+        return how(line)
+    except FormatError as error:
+        raise FormatError(f"{file}: {error.reason}", line=number) from None
 
 
 def _line(line: str) -> Template:
@@ -125,18 +159,25 @@ def _line(line: str) -> Template:
     return parse(line)
 
 
+def bank(name: str, text: str) -> tuple[Template, ...]:
+    """A bank from its file: a template a line, empty lines left out."""
+    lines = enumerate(text.splitlines(), 1)
+    return tuple(_read(parse, line, f"banks/{name}.txt", number) for number, line in lines if line.strip())
+
+
+def _texts(folder: str) -> Iterator[tuple[str, str]]:
+    found = ROOM / folder
+    if not found.is_dir():
+        raise UsageError(f"the corpus folder synthetic/{folder} is missing from the installation")
+    for file in sorted(found.iterdir(), key=lambda file: file.name):
+        yield file.name.removesuffix(".txt"), file.read_text(encoding="utf-8")
+
+
 @cache
 def layouts() -> tuple[Layout, ...]:
-    found = sorted((ROOM / "layouts").iterdir(), key=lambda file: file.name)
-    return tuple(_layout(file.name.removesuffix(".txt"), file.read_text(encoding="utf-8")) for file in found)
+    return tuple(layout(name, text) for name, text in _texts("layouts"))
 
 
 @cache
 def banks() -> Mapping[str, tuple[Template, ...]]:
-    found = sorted((ROOM / "banks").iterdir(), key=lambda file: file.name)
-    return {
-        file.name.removesuffix(".txt"): tuple(
-            parse(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()
-        )
-        for file in found
-    }
+    return {name: bank(name, text) for name, text in _texts("banks")}

@@ -1,0 +1,79 @@
+"""Synthetic notes: how fast they are made, how various they are, and what they share with dev.
+
+A context is the two tokens before and behind an identifier, digits masked and other identifiers as their type. The
+shared 5-grams are of tokens, digits masked: a layout that had copied a note of dev would show here.
+"""
+
+import argparse
+import platform
+import time
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+from benchmarks import RESULTS
+from benchmarks.rules import gold
+from deident import corpus
+from deident.corpus import make
+from deident.corpus.templates import Template
+from deident.document import Document, corpus_hash
+from deident.tokens import tokenize
+
+NOTES = 5000
+SEED = 1
+ASKED = 100  # notes a second
+
+
+def timed(sentences: Sequence[Template] = ()) -> tuple[list[Document], float]:
+    begin = time.process_time()
+    made = list(make.notes(NOTES, seed=SEED, sentences=sentences))
+    return made, time.process_time() - begin
+
+
+def density(documents: list[Document]) -> str:
+    tokens = sum(len(tokenize(doc.text)) for doc in documents) / len(documents)
+    spans = sum(len(doc.spans) for doc in documents) / len(documents)
+    return f"{tokens:5.0f} tokens and {spans:4.1f} spans a note"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.synthetic")
+    parser.add_argument("--carrier-dir", type=Path, help="where mtsamples/ and aci_bench/ lie: all of dev, and filling")
+    parser.add_argument("--record", action="store_true", help="write docs/results/synthetic.md")
+    given = parser.parse_args()
+    dev = gold(given.carrier_dir, "dev") if given.carrier_dir else list(corpus.load(corpus.OWN, split="dev"))
+    make.note(SEED, 0)  # loads what all notes share
+    made, seconds = timed()
+    found = make.variety(made, dev)
+    lines = [
+        f"{NOTES:,} notes, seed {SEED}, in {seconds:.1f} s on one core: {NOTES / seconds:.0f} notes/s "
+        f"({NOTES / seconds / ASKED:.1f} × {ASKED})",
+        f"{found.layouts} layouts; {density(made)}",
+        f"5-grams that stand in dev too ({len(dev)} notes): {found.shared_of_synthetic:.2%} of the synthetic ones, "
+        f"{found.shared_of_others:.2%} of those of dev",
+    ]
+    if given.carrier_dir is not None:
+        sentences = make.carrier_sentences(given.carrier_dir / "mtsamples" / "mtsamples.jsonl")
+        filled, seconds = timed(sentences)
+        with_carrier = make.variety(filled, dev)
+        lines += [
+            f"with {len(sentences):,} sentences of reports that nobody annotated: {NOTES / seconds:.0f} notes/s, "
+            f"{density(filled)}; {with_carrier.shared_of_synthetic:.2%} of their 5-grams stand in dev too",
+        ]
+    lines += ["", f"{'':16}{'spans':>8}{'contexts':>10}{'values':>8}"]
+    lines += [
+        f"{label:16}{count:8,}{found.contexts[label]:10,}{found.values[label]:8,}"
+        for label, count in found.spans.items()
+    ]
+    text = "\n".join(lines)
+    print(text)
+    if given.record:
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        command = "python -m benchmarks.synthetic --carrier-dir DIR --record"
+        facts = f"{date.today()}, Python {platform.python_version()}; synthetic {corpus_hash(made)[:16]}"
+        heading = f"# synthetic: `{command}`\n\n{facts}\n\n"
+        (RESULTS / "synthetic.md").write_text(f"{heading}```\n{text}\n```\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
