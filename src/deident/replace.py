@@ -5,12 +5,15 @@ character, and whose spans lie on the replacements. What came with the document 
 has looked at it.
 """
 
+import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from operator import attrgetter
+from pathlib import Path
 from types import MappingProxyType
 
 from deident.document import Document, Span, first_overlap
-from deident.errors import SpanError, UnknownNameError
+from deident.errors import SpanError, UnknownNameError, UsageError
+from deident.surrogates import Surrogates, read_key
 
 Treatment = Callable[[Document, Span], str]
 
@@ -26,11 +29,18 @@ def mask(doc: Document, span: Span) -> str:
 
 
 TREATMENTS: Mapping[str, Treatment] = MappingProxyType({"tag": tag, "mask": mask})
+SURROGATES: Mapping[str, str] = MappingProxyType({"surrogate": "realistic", "syllables": "syllables"})  # and the method
 
 
-def treatment(name: str) -> Treatment:
+def treatment(name: str, *, key_file: str = "") -> Treatment:
+    """The treatment of a name; stand-ins are drawn from the key, or from a fresh one that nobody will know again."""
+    if name in SURROGATES:
+        key = read_key(Path(key_file)) if key_file else secrets.token_bytes(32)
+        return Surrogates(key, SURROGATES[name]).treatment()
+    if key_file:
+        raise UsageError(f"a key is of use for {' and '.join(SURROGATES)} alone, not for {name}")
     if name not in TREATMENTS:
-        raise UnknownNameError("replacement", name, TREATMENTS)
+        raise UnknownNameError("replacement", name, (*TREATMENTS, *SURROGATES))
     return TREATMENTS[name]
 
 
@@ -42,13 +52,16 @@ def apply(doc: Document, treat: Treatment) -> Document:
     parts: list[str] = []
     spans: list[Span] = []
     position = size = 0
-    for span in sorted(doc.spans):
+    for span in sorted(doc.spans, key=_START):
         new = treat(doc, span)
         kept = doc.text[position : span.start]
         parts += [kept, new]
         size += len(kept)
         if new:
-            spans.append(replace(span, start=size, end=size + len(new)))
+            spans.append(Span(size, size + len(new), span.label, span.source, span.score))
         size += len(new)
         position = span.end
     return Document(doc.id, "".join([*parts, doc.text[position:]]), tuple(spans))
+
+
+_START = attrgetter("start")
