@@ -1,7 +1,8 @@
 """One TOML file read into one frozen value; a key that does not exist, or a value of the wrong kind, is an error.
 
 [detect]
-detectors = ["patterns"]
+detectors = ["known", "patterns", "nlm"]
+patterns = ["our-patterns.toml"]
 
 [scrub]
 replace = "tag"
@@ -20,12 +21,26 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Detect:
-    detectors: tuple[str, ...] = ("patterns",)
+    """Who looks, with what; then how their finds are joined."""
+
+    detectors: tuple[str, ...] = ("known", "patterns", "nlm", "mimic", "institutions", "professions")
+    patterns: tuple[str, ...] = ()  # pattern files of the user's own
+    roster: str = ""  # CSV of known patients
+    providers: str = ""  # CSV of a site's providers, whose names hold for all notes
+    whole_roster: bool = False  # whether every row of the roster holds for all notes, not only its patient's
+    model: str = ""  # folder of a trained model, for the detector "learned"
+    names: str = "all"  # whose known names are used: none, patient, all
+    least: float = 0.0  # finds of a lower score are dropped
+    policy: str = "longest"  # whose label stands where finds overlap
+    steps: tuple[str, ...] = ("correct", "trust", "reconcile")
 
 
 @dataclass(frozen=True, slots=True)
 class Scrub:
-    replace: str = "tag"
+    """What stands in place of an identifier."""
+
+    replace: str = "tag"  # tag, mask, surrogate, syllables
+    key_file: str = ""  # of the surrogates; without it a key is drawn for the run and forgotten
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +90,8 @@ def _value(hint: Any, value: Any, *, where: str) -> Any:
         return tuple(cast(list[str], items))
     # bool is an int to Python, but `true` is no number of bytes
     kind = cast(type, hint)
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ConfigError(f"{where} must be of type {kind.__name__}")
     return value

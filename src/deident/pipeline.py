@@ -1,4 +1,4 @@
-"""The natural path, on one screen: detect → resolve → replace.
+"""The natural path, on one screen: detect → resolve, with its steps → replace.
 
 The command line, the batch runner and every other door call this and nothing else.
 """
@@ -10,28 +10,39 @@ from deident import detect, replace
 from deident.config import Config
 from deident.document import Document, Failure
 from deident.errors import DeidentError, ProcessingError, UsageError
-from deident.resolve import resolve
+from deident.resolve import Step, check_policy, resolve, step
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What finds, and what is done with what is found."""
+    """What finds, how the finds are joined, and what is done with them."""
 
     detectors: tuple[detect.Detector, ...]
     treatment: replace.Treatment
+    steps: tuple[Step, ...] = ()
+    policy: str = "longest"
+    least: float = 0.0
 
     @classmethod
     def from_config(cls, config: Config) -> "Pipeline":
-        if not config.detect.detectors:
+        settings = config.detect
+        if not settings.detectors:
             raise UsageError("no detector is named: nothing would be found, and everything would stay")
         return cls(
-            tuple(detect.load(name) for name in config.detect.detectors), replace.treatment(config.scrub.replace)
+            tuple(detect.load(name, settings) for name in settings.detectors),
+            replace.treatment(config.scrub.replace, key_file=config.scrub.key_file),
+            tuple(step(name) for name in settings.steps),
+            check_policy(settings.policy),
+            settings.least,
         )
 
     def detect(self, doc: Document) -> Document:
         """The document with the spans that were found, disjoint, in place of those it had."""
-        found = [span for detector in self.detectors for span in detector.detect(doc)]
-        return doc.with_spans(resolve(found))
+        found = (span for detector in self.detectors for span in detector.detect(doc) if span.score >= self.least)
+        spans = resolve(found, policy=self.policy)
+        for mend in self.steps:
+            spans = mend(doc, spans)
+        return doc.with_spans(spans)
 
     def scrub(self, doc: Document) -> Document:
         """A new document without the identifiers that were found."""

@@ -13,6 +13,7 @@ The steps look at the whole note. None uncovers a character; they change labels 
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -23,28 +24,32 @@ from deident import lexicons
 from deident.document import Document, Span
 from deident.errors import UnknownNameError
 from deident.labels import Category, Label
-from deident.tokens import tokenize
+from deident.view import View, row_of, view
 
 Strength = Callable[[Span], tuple[float, ...]]
 Step = Callable[[Document, tuple[Span, ...]], tuple[Span, ...]]
 
 
 def _longest(span: Span) -> tuple[float, ...]:
-    return (span.end - span.start, span.score, -span.start)
+    return (span.label is not Label.OTHER, span.end - span.start, span.score, -span.start)
 
 
 def _surest(span: Span) -> tuple[float, ...]:
-    return (span.score, span.end - span.start, -span.start)
+    return (span.label is not Label.OTHER, span.score, span.end - span.start, -span.start)
 
 
 POLICIES: Mapping[str, Strength] = MappingProxyType({"longest": _longest, "surest": _surest})
 
 
+def check_policy(name: str) -> str:
+    if name not in POLICIES:
+        raise UnknownNameError("resolution policy", name, POLICIES)
+    return name
+
+
 def resolve(spans: Iterable[Span], *, policy: str = "longest") -> tuple[Span, ...]:
     """The disjoint, sorted, covering set; `resolve(resolve(s)) == resolve(s)`."""
-    if policy not in POLICIES:
-        raise UnknownNameError("resolution policy", policy, POLICIES)
-    strength = POLICIES[policy]
+    strength = POLICIES[check_policy(policy)]
     resolved: list[Span] = []
     cluster: list[Span] = []
     reach = 0
@@ -130,7 +135,14 @@ _REPEATED = frozenset(
     | {Label.IDNUM, Label.HEALTHPLAN, Label.USERNAME, Label.DEVICE, Label.LICENSE, Label.PHONE, Label.FAX}
 )
 _LEAST = 3  # letters of a part of a name that is looked for alone
+_RARE = 100  # uses below which a word in lower case is hardly a word
+_DIGITS = 5  # of a number that is looked for alone
 _COMMON = 2000  # uses in 10⁹ words of English, in lower case, from which a word is a word and not only a name
+
+_NO_NAME = (
+    lexicons.Kind.MEDICAL | lexicons.Kind.DISEASE | lexicons.Kind.DRUG | lexicons.Kind.HONORIFIC
+    | lexicons.Kind.CREDENTIAL | lexicons.Kind.DEPARTMENT | lexicons.Kind.HOSPITAL_WORD
+)  # fmt: skip
 
 Terms = dict[str, list[tuple[tuple[str, ...], Label, bool]]]
 
@@ -143,44 +155,51 @@ def _is_common(word: str) -> bool:
 
 def trust(doc: Document, spans: tuple[Span, ...]) -> tuple[Span, ...]:
     """The spans, and the other mentions of what some of them found with strong evidence."""
-    tokens = tokenize(doc.text)
-    words = tokens.words()
-    places = tokens.spans()
-    terms = _terms(words, places, spans)
+    seen = view(doc.text)
+    terms = _terms(seen, spans)
     if not terms:
         return spans
-    folded = [word.lower() for word in words]
+    words, folded = seen.words, seen.lower
     shouted = doc.text.isupper() or doc.text.islower()
     found: list[Span] = []
-    for place, first in enumerate(folded):
-        for term, label, common in terms.get(first, ()):
+    for place in [place for place, word in enumerate(folded) if word in terms]:
+        for term, label, common in terms[folded[place]]:
             stop = place + len(term)
             if tuple(folded[place:stop]) != term:
                 continue
-            if common and (shouted or not words[place][0].isupper() or _opens(doc.text, places[place][0])):
+            if common and (shouted or not words[place][0].isupper() or _opens(doc.text, seen.starts[place])):
                 continue
-            found.append(Span(places[place][0], places[stop - 1][1], label, "trusted", TRUSTED - 0.01))
+            if len(term) == 1 and not _is_believable(seen, place, shouted=shouted):
+                continue
+            found.append(Span(seen.starts[place], seen.ends[stop - 1], label, "trusted", TRUSTED - 0.01))
             break
     return resolve((*spans, *_uncovered(found, spans)), policy="surest")
 
 
-def _terms(words: list[str], places: list[tuple[int, int]], spans: tuple[Span, ...]) -> Terms:
+def _is_believable(seen: View, place: int, *, shouted: bool) -> bool:
+    """Whether a single word may be the name again: not "Bell's palsy" beside Mrs. Bell, nor "moody" for Dr. Moody."""
+    word = seen.words[place]
+    row = row_of(word)
+    if row.kinds & lexicons.Kind.EPONYM:
+        return seen.lower[max(0, place - 2) : place][:1] in (["dr"], ["mr"], ["mrs"], ["ms"])
+    return shouted or not word.islower() or row.lower < _RARE
+
+
+def _terms(seen: View, spans: tuple[Span, ...]) -> Terms:
     """What to look for, by its first word: token sequence, label, and whether it is also a common word."""
     terms: Terms = {}
-    seen: set[tuple[str, ...]] = set()
-    starts = {start: index for index, (start, _) in enumerate(places)}
+    known: set[tuple[str, ...]] = set()
+    starts, ends = seen.starts, seen.ends
     for span in spans:
-        if span.score < TRUSTED or span.label not in _REPEATED or span.start not in starts:
+        if span.score < TRUSTED or span.label not in _REPEATED:
             continue
-        first = starts[span.start]
-        content: list[str] = []
-        for index in range(first, len(places)):
-            if places[index][1] > span.end:
-                break
-            content.append(words[index].lower())
-        for term in _looked_for(tuple(content), span.label):
-            if term not in seen:
-                seen.add(term)
+        first = bisect_left(starts, span.start)
+        if first == len(starts) or starts[first] != span.start:
+            continue
+        content = tuple(seen.lower[first : bisect_right(ends, span.end, first)])
+        for term in _looked_for(content, span.label):
+            if term not in known:
+                known.add(term)
                 letters = [word for word in term if word.isalpha()]
                 common = bool(letters) and all(map(_is_common, letters))
                 terms.setdefault(term[0], []).append((term, span.label, common))
@@ -191,11 +210,12 @@ def _terms(words: list[str], places: list[tuple[int, int]], spans: tuple[Span, .
 
 def _looked_for(content: tuple[str, ...], label: Label) -> Iterator[tuple[str, ...]]:
     letters = sum(len(word) for word in content if word.isalnum())
-    if letters >= _LEAST and any(word.isalnum() for word in content):
+    numeric = not any(word.isalpha() for word in content)
+    if letters >= (_DIGITS if numeric else _LEAST):
         yield content
     if label.category is Category.NAME:
         for word in content:
-            if word.isalpha() and len(word) >= _LEAST:
+            if word.isalpha() and len(word) >= _LEAST and not row_of(word).kinds & _NO_NAME:
                 yield (word,)
 
 
@@ -227,6 +247,7 @@ _OFTEN = 2  # mentions of one type from which it counts
 
 def reconcile(doc: Document, spans: tuple[Span, ...]) -> tuple[Span, ...]:
     """One type for one text: the type of a mention with a title beside it, else the commonest."""
+    spans = _by_bearer(doc.text, spans)
     by_text: dict[str, list[Span]] = {}
     for span in spans:
         if span.label in _AGREEING:
@@ -239,6 +260,43 @@ def reconcile(doc: Document, spans: tuple[Span, ...]) -> tuple[Span, ...]:
         if label is not None:
             changed |= {mention: replace(mention, label=label) for mention in mentions if mention.label is not label}
     return tuple(changed.get(span, span) for span in spans)
+
+
+_PERSONS = (Label.PATIENT, Label.DOCTOR)
+
+
+def _by_bearer(text: str, spans: tuple[Span, ...]) -> tuple[Span, ...]:
+    """A name without a title has the type of those with one that share its surname: "Dr. Osei … signed by K. Osei"."""
+    told: dict[str, set[Label]] = {}
+    own: dict[Span, Label] = {}
+    surnames: dict[Span, str] = {}
+    for span in spans:
+        if span.label in _PERSONS:
+            surnames[span] = _surname(text[span.start : span.end])
+            label = _titled(text, span)
+            if label is not None:
+                own[span] = label
+                told.setdefault(surnames[span], set()).add(label)
+    changed: dict[Span, Span] = {}
+    for span, surname in surnames.items():
+        labels = told.get(surname, set())
+        if span not in own and len(labels) == 1 and surname and span.label not in labels:
+            changed[span] = replace(span, label=next(iter(labels)))
+    return tuple(changed.get(span, span) for span in spans)
+
+
+def _surname(name: str) -> str:
+    """ "Osei, K." and "K. Osei" → "osei" """
+    first, comma, _ = name.partition(",")
+    words = [word for word in re.findall(r"[^\W\d_]+", (first if comma else name).lower()) if len(word) > 1]
+    return words[-1] if words else ""
+
+
+def _titled(text: str, span: Span) -> Label | None:
+    before = text[max(0, span.start - _BEFORE) : span.start]
+    if _DOCTOR_BEFORE.search(before) or _DOCTOR_AFTER.match(text, span.end, span.end + _AFTER):
+        return Label.DOCTOR
+    return Label.PATIENT if _PATIENT_BEFORE.search(before) else None
 
 
 def _evident(text: str, mentions: list[Span]) -> Label | None:

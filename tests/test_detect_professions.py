@@ -1,0 +1,61 @@
+"""Jobs by their names and by verbs of work: cases by rule, linear time, the laws of every detector."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deident.detect import professions
+from deident.document import Document, Span
+from deident.labels import Label
+from tests.casefiles import cases
+
+CASES: dict[str, dict[str, list[str]]] = dict(cases("professions"))  # type: ignore[arg-type]
+DETECTOR = professions.detector()
+
+
+def found(text: str) -> list[Span]:
+    return list(DETECTOR.detect(Document("case", text)))
+
+
+@pytest.mark.parametrize(("rule", "marked"), [(rule, text) for rule, row in CASES.items() for text in row["finds"]])
+def test_finds(rule: str, marked: str) -> None:
+    start, stop = marked.index("<"), marked.index(">") - 1
+    text = marked.replace("<", "").replace(">", "")
+    (span,) = found(text)
+    assert text[span.start : span.end] == text[start:stop]
+    assert span.label is Label.PROFESSION
+    assert span.source == f"professions:{rule}"
+    assert DETECTOR.why(span)
+
+
+@pytest.mark.parametrize("text", [text for row in CASES.values() for text in row["passes"]])
+def test_passes(text: str) -> None:
+    assert found(text) == []
+
+
+PIECES = ["he ", "is ", "a ", "retired ", "cook ", "drives ", "bus", "-", ", ", "\n", "é", "’s "]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
+def test_spans_are_disjoint_and_inside(text: str) -> None:
+    reach = 0
+    for span in found(text):
+        assert reach <= span.start < span.end <= len(text)
+        reach = span.end
+
+
+@pytest.mark.parametrize("piece", ["cook ", "he is a cook-", "retired a-", "teaches ", "a-", "he, and was ", "cook's "])
+def test_time_grows_with_length_alone(piece: str) -> None:
+    def took(size: int) -> float:
+        text = piece * size
+        best = float("inf")
+        for _ in range(3):
+            begin = time.process_time()
+            found(text)
+            best = min(best, time.process_time() - begin)
+        return best
+
+    took(100)
+    assert took(16_000) < 12 * took(4_000) + 0.05
