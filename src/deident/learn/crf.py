@@ -1,0 +1,178 @@
+"""The linear-chain CRF, by two trainers, read into tables.
+
+`adagrad` is our own: stochastic gradients over numbers (`examples.py`), some twenty times faster than CRFsuite on the
+same features, and with dropout: features of one kind are hidden at random while it learns, so that it does not lean on
+words and lists that the next hospital's notes will not have. `lbfgs`, `l2sgd` and `ap` are CRFsuite's.
+"""
+
+import importlib
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from deident.errors import MissingPackageError, UnknownNameError, UsageError
+from deident.learn import bridge
+from deident.learn._adagrad import descend, shrink
+from deident.learn.bits import Floats, Hashes, bits_of_name
+from deident.learn.columns import Page
+from deident.learn.examples import Examples, adapted, folded, read
+from deident.learn.features import FeatureSet
+from deident.learn.tables import Weights, names_of, units
+
+CRFSUITE: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "lbfgs": {"c1": 0.1, "c2": 0.01, "max_iterations": 120, "feature.minfreq": 2},
+        "l2sgd": {"c2": 0.1, "max_iterations": 30, "period": 5, "delta": 1e-4, "feature.minfreq": 2},
+        "ap": {"max_iterations": 20, "feature.minfreq": 2},
+    }
+)
+ALGORITHMS = ("adagrad", *CRFSUITE)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How it learns. `costs` weighs mistakes on tags of a label ("O": 0.5 makes for recall; thesis 7.2.1)."""
+
+    passes: int = 12
+    rate: float = 0.15
+    l1: float = 0.02
+    l2: float = 0.002
+    least: int = 2
+    drop_feature: float = 0.1
+    drop_words: float = 0.15
+    drop_lists: float = 0.05
+    averaged: int = 4  # the weights of so many last passes are averaged
+    prune: float = 0.02  # weights nearer to zero are dropped in the end
+    seed: int = 1
+    costs: tuple[tuple[str, float], ...] = ()
+
+
+def _silent(number: int, loss: float) -> None:
+    del number, loss
+
+
+@dataclass
+class CRF:
+    """`fit(examples)` learns, from pages with the tag of each token; `weights_` is what was learned."""
+
+    features: FeatureSet
+    algorithm: str = "adagrad"
+    options: Options = field(default_factory=Options)
+    crfsuite: Mapping[str, Any] = field(default_factory=dict[str, Any])  # what overrides CRFSUITE's settings
+    told: Callable[[int, float], None] = _silent  # after each pass: its number, the mean loss
+
+    def fit(self, examples: Iterable[tuple[Page, list[str]]], *, domains: Sequence[int] = ()) -> "CRF":
+        """domains: that of each page, 0 being the one the model is for; none: all are one (`examples.adapted`)."""
+        if self.algorithm not in ALGORITHMS:
+            raise UnknownNameError("algorithm", self.algorithm, ALGORITHMS)
+        if self.algorithm == "adagrad":
+            data = read(examples, self.features, least=self.options.least)
+            self.weights_ = self.learn(adapted(data, domains) if domains else data)
+        elif domains:
+            raise UsageError("CRFsuite does not adapt to a domain here: use adagrad")
+        else:
+            self.weights_ = self._by_crfsuite(examples)
+        return self
+
+    def _by_crfsuite(self, examples: Iterable[tuple[Page, list[str]]]) -> Weights:
+        try:
+            crfsuite: Any = importlib.import_module("pycrfsuite")
+        except ImportError:
+            raise MissingPackageError("python-crfsuite", "learn") from None
+        settings = {**CRFSUITE[self.algorithm], **self.crfsuite}
+        trainer = crfsuite.Trainer(algorithm=self.algorithm, params=settings, verbose=False)
+        for page, tags in examples:
+            for unit, (start, end) in zip(names_of(page, self.features), units(page, self.features), strict=True):
+                trainer.append(crfsuite.ItemSequence(unit), tags[start:end])
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model"
+            trainer.train(str(path))
+            tagger = crfsuite.Tagger()
+            tagger.open(str(path))
+            info = tagger.info()
+            found = weights(info.state_features, info.transitions, info.labels)
+            tagger.close()
+        return found
+
+    def learn(self, data: Examples) -> Weights:
+        options = self.options
+        random = np.random.default_rng(options.seed)
+        count, size = data.copies * len(data.keys), len(data.labels)
+        values = np.zeros((count, size), dtype=np.float32)
+        squares = np.full((count, size), 1e-2, dtype=np.float32)
+        moves = np.zeros((size, size), dtype=np.float32)
+        move_squares = np.full((size, size), 1.0, dtype=np.float32)
+        costs = np.ones(size, dtype=np.float32)
+        for label, cost in options.costs:
+            costs[data.labels.index(label)] = cost
+        drop = np.array([options.drop_feature, options.drop_words, options.drop_lists], dtype=np.float32)
+        mean, mean_moves, taken = np.zeros_like(values), np.zeros_like(moves), 0
+        for number in range(options.passes):
+            order = random.permutation(len(data.units) - 1).astype(np.int64)
+            rate = options.rate * (1.0 - 0.8 * number / options.passes)
+            loss = descend(
+                order, data.units, data.bounds, data.features, data.kinds, data.gold, costs, values, squares, moves,
+                move_squares, rate, drop, int(random.integers(1 << 30)),
+            )  # fmt: skip
+            shrink(values, squares, options.l1, options.l2)
+            self.told(number, float(loss))
+            if number >= options.passes - options.averaged:
+                mean += values
+                mean_moves += moves
+                taken += 1
+        # what was hidden while learning is always seen in use
+        keep = 1.0 - options.drop_feature
+        mean *= keep / taken
+        return pruned(
+            data.keys, data.labels, folded(mean, data), (mean_moves / taken).astype(np.float32), least=options.prune
+        )
+
+
+def pruned(keys: Hashes, labels: tuple[str, ...], values: Floats, moves: Floats, *, least: float) -> Weights:
+    """The tables without weights that are near zero."""
+    strong = np.abs(values) >= least
+    kept = strong.any(axis=1)
+    keys, values, strong = keys[kept], values[kept], strong[kept]
+    order = np.argsort(keys)
+    keys, values, strong = keys[order], values[order], strong[order]
+    return Weights(
+        labels,
+        keys,
+        np.concatenate([[0], np.cumsum(strong.sum(axis=1))]).astype(np.int32),
+        np.nonzero(strong)[1].astype(np.uint8),
+        values[strong].astype(np.float32),
+        moves.astype(np.float32),
+        np.zeros(len(labels), dtype=np.float32),
+    )
+
+
+def weights(
+    state: Mapping[tuple[str, str], float], moves: Mapping[tuple[str, str], float], tags: Iterable[str]
+) -> Weights:
+    """The tables of a trained model: (feature's name, tag) → weight, (tag, next tag) → weight.
+
+    A tag without any weight still takes its share of the probability.
+    """
+    labels = (bridge.OUT, *sorted(set(tags) - {bridge.OUT}))
+    number = {label: place for place, label in enumerate(labels)}
+    by_name: dict[str, list[tuple[int, float]]] = {}
+    for (name, label), value in state.items():
+        by_name.setdefault(name, []).append((number[label], value))
+    rows = sorted((bits_of_name(name), sorted(row)) for name, row in by_name.items())
+    table = np.zeros((len(labels), len(labels)), dtype=np.float32)
+    for (before, after), value in moves.items():
+        table[number[before], number[after]] = value
+    return Weights(
+        labels,
+        np.array([key for key, _ in rows], dtype=np.uint64),
+        np.cumsum([0, *(len(row) for _, row in rows)]).astype(np.int32),
+        np.array([label for _, row in rows for label, _ in row], dtype=np.uint8),
+        np.array([value for _, row in rows for _, value in row], dtype=np.float32),
+        table,
+        np.zeros(len(labels), dtype=np.float32),
+    )
