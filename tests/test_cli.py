@@ -43,7 +43,7 @@ def test_detect_writes_spans_as_lines(notes: Path, tmp_path: Path) -> None:
     assert [row["id"] for row in rows] == ["a", "ward/b"]
     assert set(rows[0]) == {"id", "spans"}
     assert rows[0]["spans"][0] == {
-        "start": 5, "end": 11, "label": "DATE", "score": 0.9, "source": "patterns:date-numeric"
+        "start": 5, "end": 11, "label": "DATE", "score": 0.95, "source": "mimic:date-mdy"
     }  # fmt: skip
     assert run("detect", notes, "-o", tmp_path / "s.jsonl").stdout == ""
     assert (tmp_path / "s.jsonl").read_text() == done.stdout
@@ -188,7 +188,10 @@ def test_malformed_xml_and_overlapping_gold_are_named_and_the_rest_is_scored(tmp
         (["detect", "{notes}", "--detectors", ","], "no detector is named"),
         (["detect", "{notes}", "--to", "brat"], "say with -o where the brat output goes"),
         (["scrub", "{notes}", "-o", "{out}", "--to", "bratt"], "no format 'bratt'; there are: "),
-        (["scrub", "{notes}", "-o", "{out}", "--replace", "vanish"], "no replacement 'vanish'; there are: mask, tag"),
+        (
+            ["scrub", "{notes}", "-o", "{out}", "--replace", "vanish"],
+            "no replacement 'vanish'; there are: mask, surrogate, syllables, tag",
+        ),
         (["scrub", "{notes}", "-o", "{notes}"], "the output folder would overwrite the input"),
         (["evaluate", "{notes}", "absent"], "there is no file or folder absent"),
         (["detect", "{notes}", "--config", "absent.toml"], "there is no configuration file absent.toml"),

@@ -1,8 +1,12 @@
 """The house itself: which way imports run, what importing costs, what is plugged in, the label table, settings."""
 
 import ast
+import os
 import subprocess
 import sys
+import textwrap
+import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -22,7 +26,9 @@ FLOORS = (
     {"plugins", "config"},
     {"lexicons"},
     {"tokens"},
-    {"formats", "detect", "learn", "surrogates"},
+    {"view"},
+    {"formats", "learn", "surrogates"},
+    {"detect"},
     {"resolve", "policy", "replace", "evaluate", "risk"},
     {"corpus"},
     {"pipeline"},
@@ -117,6 +123,23 @@ def test_plugins_are_found_by_file_name() -> None:
         detect.load("x")
 
 
+def test_another_distribution_brings_a_format_by_its_entry_point(tmp_path: Path) -> None:
+    information = tmp_path / "theirs-1.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1\n")
+    (information / "entry_points.txt").write_text("[deident.formats]\nTheir_Own = theirs\n")
+    (tmp_path / "theirs.py").write_text('SUFFIXES = (".own",)\n')
+    ask = "from deident import formats; print(formats.load('their-own').SUFFIXES, 'their-own' in formats.names())"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", ask],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "('.own',) True\n"
+
+
 @pytest.mark.parametrize(("start", "end"), [(-1, 2), (3, 3), (4, 2)])
 def test_a_span_that_cannot_be_is_refused(start: int, end: int) -> None:
     with pytest.raises(SpanError):
@@ -138,6 +161,20 @@ def test_settings_are_read(tmp_path: Path) -> None:
     file.write_text('[detect]\ndetectors = ["patterns"]\n[limits]\nfile_bytes = 10\n')
     assert config.load(file).limits.file_bytes == 10
     assert config.load(file).scrub == config.Scrub()
+
+
+def test_every_setting_is_documented() -> None:
+    docs = (Path(__file__).parents[1] / "docs" / "detectors.md").read_text(encoding="utf-8")
+    shown = config.build(config.Config, tomllib.loads(_settings_shown(docs)), where="docs/detectors.md")
+    assert shown.detect.detectors == config.Detect().detectors
+    for section in ("detect", "scrub", "limits"):
+        for setting in fields(getattr(config.Config(), section)):
+            assert f"\n{setting.name} = " in _settings_shown(docs), f"{section}.{setting.name}"
+
+
+def _settings_shown(docs: str) -> str:
+    """The settings of the page's last section, which show every default."""
+    return "\n" + textwrap.dedent(docs.split("## Settings")[1].split("\n\n", 2)[2])
 
 
 @pytest.mark.parametrize(

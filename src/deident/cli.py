@@ -6,7 +6,7 @@ Results go to standard output or to the file named, progress and messages to sta
 
 import json
 import sys
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
@@ -37,10 +37,21 @@ corpora = typer.Typer(
     help="The gold corpora, and tools to build one's own.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(corpora, name="corpus")
+keys = typer.Typer(help="Keys, from which surrogates are drawn.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(keys, name="key")
 
 Inputs = Annotated[list[Path], typer.Argument(metavar="IN...", help="Files or folders of notes.")]
 From = Annotated[str | None, typer.Option("--from", help="Format of the input; told from the files by default.")]
 Detectors = Annotated[str | None, typer.Option("--detectors", help="Detectors to use, parted by commas.")]
+Roster = Annotated[Path | None, typer.Option("--roster", help="CSV of known patients; see docs/detectors.md.")]
+Providers = Annotated[
+    Path | None, typer.Option("--providers", help="CSV of a site's providers, whose names hold for all notes.")
+]
+WholeRoster = Annotated[bool, typer.Option("--whole-roster", help="Every row of the roster holds for all notes.")]
+Model = Annotated[Path | None, typer.Option("--model", help="Folder of a model, for the detector 'learned'.")]
+OwnPatterns = Annotated[
+    list[Path] | None, typer.Option("--patterns", help="A TOML file of patterns of one's own; may be repeated.")
+]
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="Settings in a TOML file.")]
 MaxBytes = Annotated[int | None, typer.Option("--max-bytes", help="Largest file, or record, that is read.")]
 AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
@@ -70,6 +81,11 @@ def detect_command(
     to: Annotated[str | None, typer.Option("--to", help="Format of the output; default: spans as JSON lines.")] = None,
     read_as: From = None,
     detectors: Detectors = None,
+    roster: Roster = None,
+    providers: Providers = None,
+    whole_roster: WholeRoster = False,
+    patterns: OwnPatterns = None,
+    model: Model = None,
     config_file: ConfigFile = None,
     max_bytes: MaxBytes = None,
 ) -> None:
@@ -83,7 +99,8 @@ def detect_command(
     from deident.formats import jsonl
     from deident.pipeline import Pipeline
 
-    config = _config(config_file, detectors, max_bytes)
+    known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
+    config = _config(config_file, detectors, max_bytes, found_by=known | {"patterns": patterns, "model": model})
     pipeline = Pipeline.from_config(config)
     outcome = batch.Outcome()
     found = _progress(batch.documents(inputs, read_as, limit=config.limits.file_bytes), "detect")
@@ -103,8 +120,18 @@ def scrub_command(
     out: Annotated[Path, typer.Option("-o", "--output", help="Folder for the scrubbed files.")],
     read_as: From = None,
     to: Annotated[str | None, typer.Option("--to", help="Format of the output; that of the input by default.")] = None,
-    replacement: Annotated[str | None, typer.Option("--replace", help="What stands instead: tag or mask.")] = None,
+    replacement: Annotated[
+        str | None, typer.Option("--replace", help="What stands instead: tag, mask, surrogate, syllables.")
+    ] = None,
+    key_file: Annotated[
+        Path | None, typer.Option("--key-file", help="Of the surrogates: the same key gives the same stand-ins.")
+    ] = None,
     detectors: Detectors = None,
+    roster: Roster = None,
+    providers: Providers = None,
+    whole_roster: WholeRoster = False,
+    patterns: OwnPatterns = None,
+    model: Model = None,
     config_file: ConfigFile = None,
     max_bytes: MaxBytes = None,
 ) -> None:
@@ -113,12 +140,14 @@ def scrub_command(
     Every input file has its counterpart of the same name in the output folder. A note that cannot be processed has
     none, and is named on standard error.
 
-    Example: deident scrub notes/ -o clean/
+    Example: deident scrub notes/ -o clean/ --replace surrogate --key-file study.key
     """
     from deident import batch
     from deident.pipeline import Pipeline
 
-    config = _config(config_file, detectors, max_bytes, replacement)
+    known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
+    config = _config(config_file, detectors, max_bytes, found_by=known | {"patterns": patterns, "model": model})
+    config = _replaced(config, replacement, key_file)
     pipeline = Pipeline.from_config(config)
     outcome = batch.Outcome()
     limit = config.limits.file_bytes
@@ -225,6 +254,11 @@ def compare_command(
 def explain_command(
     text: Annotated[str, typer.Argument(help="The text itself; - reads standard input.")],
     detectors: Detectors = None,
+    roster: Roster = None,
+    providers: Providers = None,
+    whole_roster: WholeRoster = False,
+    patterns: OwnPatterns = None,
+    model: Model = None,
     config_file: ConfigFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -235,7 +269,9 @@ def explain_command(
     from deident.document import Document
     from deident.pipeline import Pipeline
 
-    pipeline = Pipeline.from_config(_config(config_file, detectors, None))
+    known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
+    config = _config(config_file, detectors, None, found_by=known | {"patterns": patterns, "model": model})
+    pipeline = Pipeline.from_config(config)
     doc = Document("text", sys.stdin.read() if text == "-" else text)
     found = [(span, detector.why(span)) for detector in pipeline.detectors for span in detector.detect(doc)]
     found.sort(key=lambda pair: pair[0])
@@ -251,7 +287,23 @@ def explain_command(
     for span, why in found:
         words = " ".join(doc.text[span.start : span.end].split())
         typer.echo(f"{span.start:>5}–{span.end:<5} {span.label:<14} {span.score:.2f}  {words}  ← {span.source}: {why}")
-    typer.echo(pipeline.scrub(doc).text)
+    typer.echo(pipeline.scrub(doc).text.rstrip("\n"))
+
+
+@keys.command("new")
+def key_new(file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the key goes.")]) -> None:
+    """Make a key file that only you can read. Whoever has it can draw the same stand-ins.
+
+    Example: deident key new study.key
+    """
+    from deident.surrogates import make_key
+
+    make_key(file)
+
+
+@keys.callback()
+def key_root() -> None:
+    pass
 
 
 Corpora = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Corpora; all by default.")]
@@ -430,7 +482,7 @@ def _shares(text: str) -> dict[str, float]:
 
 
 def _config(
-    file: Path | None, detectors: str | None, max_bytes: int | None, replacement: str | None = None
+    file: Path | None, detectors: str | None, max_bytes: int | None, *, found_by: Mapping[str, Any] | None = None
 ) -> "Config":
     """The settings of the file, with what the command line says put over them."""
     from dataclasses import replace
@@ -438,14 +490,29 @@ def _config(
     from deident import config
 
     settings = config.load(file) if file is not None else config.Config()
+    said: dict[str, Any] = {}
+    for name, value in (found_by or {}).items():
+        if isinstance(value, list):
+            said[name] = tuple(map(str, cast("list[Path]", value)))
+        elif value:
+            said[name] = str(value) if isinstance(value, Path) else value
     if detectors is not None:
-        wanted = tuple(name.strip() for name in detectors.split(",") if name.strip())
-        settings = replace(settings, detect=replace(settings.detect, detectors=wanted))
-    if replacement is not None:
-        settings = replace(settings, scrub=replace(settings.scrub, replace=replacement))
+        said["detectors"] = tuple(name.strip() for name in detectors.split(",") if name.strip())
+    settings = replace(settings, detect=replace(settings.detect, **said))
     if max_bytes is not None:
         settings = replace(settings, limits=replace(settings.limits, file_bytes=max_bytes))
     return settings
+
+
+def _replaced(settings: "Config", replacement: str | None, key_file: Path | None) -> "Config":
+    from dataclasses import replace
+
+    scrub = settings.scrub
+    if replacement is not None:
+        scrub = replace(scrub, replace=replacement)
+    if key_file is not None:
+        scrub = replace(scrub, key_file=str(key_file))
+    return replace(settings, scrub=scrub)
 
 
 def _gold_and_systems(

@@ -35,7 +35,7 @@ class UnknownNameError(UsageError):
 
 
 class MissingPackageError(UsageError):
-    """`MissingPackageError("python-crfsuite", "learn")` → "this needs python-crfsuite: pip install 'deident[learn]'"."""
+    """`MissingPackageError("dkpro-cassis", "uima")` → "this needs dkpro-cassis: pip install 'deident[uima]'"."""
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"this needs {package}: pip install 'deident[{extra}]'")
