@@ -32,6 +32,7 @@ FLOORS = (
     {"resolve", "policy", "replace", "evaluate", "risk"},
     {"corpus"},
     {"pipeline"},
+    {"api"},
     {"batch", "service", "spark", "experiments"},
     {"cli"},
     {"__main__"},
@@ -132,7 +133,7 @@ def test_another_distribution_brings_a_format_by_its_entry_point(tmp_path: Path)
     ask = "from deident import formats; print(formats.load('their-own').SUFFIXES, 'their-own' in formats.names())"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", ask],
-        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join((str(tmp_path), str(SOURCE.parent)))},
         capture_output=True,
         text=True,
         check=True,

@@ -24,13 +24,14 @@ class Pipeline:
     least: float = 0.0
 
     @classmethod
-    def from_config(cls, config: Config) -> "Pipeline":
+    def from_config(cls, config: Config, *, key: bytes | None = None) -> "Pipeline":
+        """key: what surrogates are drawn from where the settings name no key file."""
         settings = config.detect
         if not settings.detectors:
             raise UsageError("no detector is named: nothing would be found, and everything would stay")
         return cls(
             tuple(detect.load(name, settings) for name in settings.detectors),
-            replace.treatment(config.scrub.replace, key_file=config.scrub.key_file),
+            replace.treatment(config.scrub.replace, key_file=config.scrub.key_file, key=key),
             tuple(step(name) for name in settings.steps),
             check_policy(settings.policy),
             settings.least,

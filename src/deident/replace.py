@@ -32,11 +32,12 @@ TREATMENTS: Mapping[str, Treatment] = MappingProxyType({"tag": tag, "mask": mask
 SURROGATES: Mapping[str, str] = MappingProxyType({"surrogate": "realistic", "syllables": "syllables"})  # and the method
 
 
-def treatment(name: str, *, key_file: str = "") -> Treatment:
-    """The treatment of a name; stand-ins are drawn from the key, or from a fresh one that nobody will know again."""
+def treatment(name: str, *, key_file: str = "", key: bytes | None = None) -> Treatment:
+    """The treatment of a name; stand-ins are drawn from the key of the file, or else from the one given (processes of
+    one run share it), or else from a fresh one that nobody will know again."""
     if name in SURROGATES:
-        key = read_key(Path(key_file)) if key_file else secrets.token_bytes(32)
-        return Surrogates(key, SURROGATES[name]).treatment()
+        drawn = read_key(Path(key_file)) if key_file else key if key is not None else secrets.token_bytes(32)
+        return Surrogates(drawn, SURROGATES[name]).treatment()
     if key_file:
         raise UsageError(f"a key is of use for {' and '.join(SURROGATES)} alone, not for {name}")
     if name not in TREATMENTS:

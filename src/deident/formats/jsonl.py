@@ -135,15 +135,22 @@ def to_object(doc: Document, *, text: bool = True) -> dict[str, Any]:
     data: dict[str, Any] = {"id": doc.id}
     if text:
         data["text"] = doc.text
-    data["spans"] = [
-        {"start": s.start, "end": s.end, "label": s.label.value, "score": round(s.score, 6), "source": s.source}
-        for s in doc.spans
-    ]
+    data["spans"] = [span_object(span) for span in doc.spans]
     if text and doc.patient is not None:
         data["patient"] = {"id": doc.patient.id, "known": [[label.value, known] for label, known in doc.patient.known]}
     if text and doc.meta:
         data["meta"] = dict(doc.meta)
     return data
+
+
+def span_object(span: Span) -> dict[str, Any]:
+    return {
+        "start": span.start,
+        "end": span.end,
+        "label": span.label.value,
+        "score": round(span.score, 6),
+        "source": span.source,
+    }
 
 
 def write(record: Record) -> dict[str, bytes]:
