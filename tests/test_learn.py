@@ -1,6 +1,9 @@
 """Spans and tags, tables against the trainers' own predictions, models on disk, what a trained model finds."""
 
 import importlib
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -12,12 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deident import corpus, detect
+from deident import cli, corpus, detect
 from deident.config import Detect
-from deident.corpus import make
+from deident.corpus import general, make
 from deident.detect import learned
-from deident.document import Document, Span
+from deident.document import Document, Record, Span
 from deident.errors import FormatError, UnknownNameError, UsageError
+from deident.formats import jsonl
 from deident.labels import Label
 from deident.learn import bridge, pages, store, tagged, train
 from deident.learn import columns as c
@@ -215,7 +219,7 @@ def test_bio_is_kept_and_a_bias_finds_more() -> None:
 
 def test_an_unknown_algorithm_and_an_empty_corpus_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="adagrad, ap, l2sgd, lbfgs"):
-        CRF(small(), "newton").fit([])
+        CRF(small(), Options(algorithm="newton")).fit([])
     with pytest.raises(UsageError, match="nothing to learn"):
         train.train([Document("a", "no one")])
 
@@ -326,3 +330,157 @@ def test_pages_hold_what_the_rules_found() -> None:
     shown = pages(feature_set("deident"))(Document("a", "mail ada.okoro@example.org"))
     said = c.rule(shown)
     assert "B-EMAIL" in {value for code in said.codes.tolist() for value in said.values[code]}
+
+
+# --- held-out notes, options, learners ---
+
+
+def test_learning_stops_when_held_out_notes_gain_no_more() -> None:
+    told: list[float] = []
+    options = replace(QUICK, passes=20, averaged=2)
+    # the more is found in notes whose gold says that nothing is there, the greater the loss
+    held = [Document(doc.id, doc.text) for doc in notes()[30:36]]
+    train.train(notes()[:12], held=held, features="wideid", options=options, told=lambda _, loss: told.append(loss))
+    best = told.index(min(told))
+    assert best < 10
+    assert len(told) == best + 1 + options.patience + options.averaged
+
+
+def test_learners_are_the_modules_that_learn() -> None:
+    assert {"crf", "svm"} <= set(train.learners())
+    assert "tables" not in train.learners()
+    for name in train.learners():
+        module = train.load_learner(name)
+        assert module.Options() == module.Options()
+        assert callable(module.load)
+    for name in ("newton", "tables"):
+        with pytest.raises(UnknownNameError, match=f"no learner '{name}'; there are: .*crf"):
+            train.load_learner(name)
+
+
+def test_options_are_said_in_words() -> None:
+    options = train.options_of("crf", {"passes": "3", "rate": "0.2", "costs": "O=0.5, DATE=2", "algorithm": "ap"})
+    assert options == Options(passes=3, rate=0.2, costs=(("O", 0.5), ("DATE", 2.0)), algorithm="ap")
+    with pytest.raises(UnknownNameError, match=r"no option of the learner crf 'pass'; there are: .*passes"):
+        train.options_of("crf", {"pass": "3"})
+    with pytest.raises(UsageError, match="'passes' must be a whole number"):
+        train.options_of("crf", {"passes": "three"})
+    with pytest.raises(UsageError, match="'costs' must be NAME=NUMBER"):
+        train.options_of("crf", {"costs": "O"})
+
+
+def test_a_cheap_mistake_on_no_phi_makes_for_recall() -> None:
+    found: list[int] = []
+    for costs in ((), (("O", 0.2),)):
+        made = train.train(notes()[:30], features="wideid", options=replace(QUICK, costs=costs))
+        found.append(sum(len(doc.spans) for doc in train.predict(made, notes()[30:50])))
+    assert found[1] > found[0]
+    with pytest.raises(UnknownNameError, match="no label in these notes 'SHOE'"):
+        train.train(notes()[:8], features="wideid", options=replace(QUICK, costs=(("SHOE", 2.0),)))
+
+
+def test_some_notes_are_held_out_by_patient() -> None:
+    kept, held = train.parted(notes(), 0.2)
+    assert sorted(doc.id for doc in (*kept, *held)) == sorted(doc.id for doc in notes())
+    assert 0.2 <= len(held) / len(notes()) < 0.3
+    assert not {doc.patient for doc in kept} & {doc.patient for doc in held}
+
+
+# --- the command line ---
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "deident", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def gold(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of notes with their spans."""
+    path = tmp_path_factory.mktemp("gold") / "notes.jsonl"
+    path.write_bytes(jsonl.write(Record(notes()[:24]))[".jsonl"])
+    return path
+
+
+def test_the_command_trains_a_model_that_scrubs(gold: Path, tmp_path: Path) -> None:
+    done = run("train", gold, "-o", tmp_path / "m", "--hold", "0.2", "--set", "passes=4", "--bias", "0.5", "--json")
+    assert done.returncode == 0, done.stderr
+    scores = json.loads(done.stdout)
+    assert set(scores) == {"strict", "token", "binary-hipaa"}
+    assert 0.3 < scores["binary-hipaa"]["f"] <= 1
+    manifest = store.load(tmp_path / "m").manifest
+    assert manifest.scores == scores
+    assert (manifest.bias, manifest.options["passes"]) == (0.5, 4)
+    note = tmp_path / "n.txt"
+    note.write_text("Seen on 03/04/2019.", encoding="utf-8")
+    assert run("scrub", note, "-o", tmp_path / "o", "--detectors", "learned", "--model", tmp_path / "m").returncode == 0
+    assert (tmp_path / "o" / "n.txt").read_text(encoding="utf-8") == "Seen on [DATE]."
+
+
+def test_the_command_adapts_from_general_names_and_dumps(gold: Path, tmp_path: Path) -> None:
+    (tmp_path / "g.conll").write_text("Ada\tB-PER\nsings\tO\n\nin\tO\nOslo\tB-LOC\n", encoding="utf-8")
+    options = ("--adapt-ner", tmp_path / "g.conll", "--features", "wideid", "--learner", "svm", "--set", "most=3")
+    done = run("train", gold, "-o", tmp_path / "m", "--dump-liblinear", tmp_path / "d", *options)
+    assert done.returncode == 0, done.stderr
+    assert store.load(tmp_path / "m").manifest.documents == 25
+    assert sorted(path.name for path in (tmp_path / "d").iterdir()) == ["classes.tsv", "examples.txt", "features.tsv"]
+
+
+def test_the_command_cross_validates(gold: Path, tmp_path: Path) -> None:
+    options = ("--features", "wideid", "--set", "passes=2", "--set", "averaged=1")
+    done = run("cv", gold, "--folds", "2", "-o", tmp_path / "s.jsonl", "--json", *options)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert list(rows) == ["fold 1", "fold 2", "all"]
+    assert len((tmp_path / "s.jsonl").read_text().splitlines()) == 24
+    scored = json.loads(run("evaluate", gold, tmp_path / "s.jsonl", "--json").stdout)
+    assert scored["overall"]["strict"]["micro"]["f"] == rows["all"]["strict"]["f"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-o", "m", "--learner", "newton"), "no learner 'newton'; there are: "),
+        (("-o", "m", "--features", "newton"), "no feature set 'newton'; there are: "),
+        (("-o", "m", "--set", "passes"), "--set takes NAME=VALUE"),
+        ((), "say with -o where the model goes"),
+        (("-o", "."), "exists and is no model"),
+        (("-o", "m", "--adapt-ner", "none"), "there is no file or folder none"),
+        (("-o", "m", "--adapt", "aci-phi"), "name the carrier file with --carrier"),
+    ],
+)
+def test_mistakes_of_the_user_are_one_sentence(
+    arguments: tuple[str, ...], message: str, gold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["deident", "train", str(gold), *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "m").exists()
+
+
+# --- general-domain names ---
+
+
+def test_general_names_are_read_from_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.conll").write_text("The I-ORG\nMad I-ORG\nsings O\nX B-MISC\n\nAda I-PER\nin O\nOslo I-LOC\n")
+    (tmp_path / "b.iob2").write_text(
+        "# newdoc id = 1\n# text = Ada Wong\n1\tAda\tB-PER\t-\n2\tWong\tI-PER\t-\n\n# newdoc id = 2\n1\tHi\tO\t-\n"
+    )
+    (tmp_path / "NOTES.md").write_text("no columns")
+    first, second, third = general.read(tmp_path)
+    assert [(first.text[span.start : span.end], span.label) for span in first.spans] == [
+        ("The Mad", Label.ORGANIZATION), ("Ada", Label.PATIENT), ("Oslo", Label.LOCATION_OTHER)
+    ]  # fmt: skip
+    assert first.text == "The Mad sings X\nAda in Oslo\n"
+    assert (second.text, [second.text[s.start : s.end] for s in second.spans]) == ("Ada Wong\n", ["Ada Wong"])
+    assert (third.text, third.spans) == ("Hi\n", ())
+    (tmp_path / "a.conll").write_text("Secret\n")
+    with pytest.raises(FormatError, match="line 1: a line needs a token and a tag") as raised:
+        general.read(tmp_path / "a.conll")
+    assert "Secret" not in str(raised.value)

@@ -6,7 +6,7 @@ Results go to standard output or to the file named, progress and messages to sta
 
 import json
 import sys
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
@@ -290,6 +290,150 @@ def explain_command(
     typer.echo(pipeline.scrub(doc).text.rstrip("\n"))
 
 
+Corpus = Annotated[
+    list[str], typer.Argument(metavar="CORPUS...", help="Notes with gold spans: files, folders, or a corpus of ours.")
+]
+Carriers = Annotated[
+    list[Path] | None, typer.Option("--carrier", help="A file of texts that a corpus of ours annotates; repeatable.")
+]
+Split = Annotated[str, typer.Option("--split", help="Which split of corpora of ours; 'all' for all.")]
+Learner = Annotated[str, typer.Option("--learner", help="crf, svm, …; an unknown name lists them.")]
+Features = Annotated[str, typer.Option("--features", help="The feature set; an unknown name lists them.")]
+Adapt = Annotated[
+    list[str] | None, typer.Option("--adapt", help="Another kind of notes, learned from by EasyAdapt; repeatable.")
+]
+AdaptNer = Annotated[
+    list[Path] | None,
+    typer.Option("--adapt-ner", help="CoNLL columns of persons, places, organisations to adapt from; repeatable."),
+]
+Costs = Annotated[
+    list[str] | None, typer.Option("--cost", help="LABEL=NUMBER: what a mistake on it costs; 'O=0.5' makes for recall.")
+]
+Bias = Annotated[float, typer.Option("--bias", help="Taken from the score of no PHI: above 0 finds more.")]
+Settings = Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE: an option of the learner; repeatable.")]
+
+
+@app.command("train")
+def train_command(
+    inputs: Corpus,
+    out: Annotated[Path | None, typer.Option("-o", "--output", metavar="MODEL", help="Folder of the model.")] = None,
+    learner: Learner = "crf",
+    features: Features = "deident",
+    adapt: Adapt = None,
+    adapt_ner: AdaptNer = None,
+    dev: Annotated[
+        list[str] | None, typer.Option("--dev", help="Notes that say when to stop, and score the model; repeatable.")
+    ] = None,
+    hold: Annotated[float, typer.Option("--hold", min=0, max=0.9, help="Or this share of the notes, by patient.")] = 0,
+    costs: Costs = None,
+    bias: Bias = 0.0,
+    settings: Settings = None,
+    split: Split = "train",
+    carriers: Carriers = None,
+    dump: Annotated[
+        Path | None, typer.Option("--dump-liblinear", metavar="FOLDER", help="Also write what LIBLINEAR reads.")
+    ] = None,
+    read_as: From = None,
+    as_json: AsJson = False,
+    max_bytes: MaxBytes = None,
+) -> None:
+    """Learn a model from notes with gold spans.
+
+    A corpus of ours is named (deident-open, mtsamples-phi, aci-phi); the last two need their carriers. With --dev, or
+    --hold, learning stops when it does no more good there, and the scores go into the model's manifest. What
+    --dump-liblinear writes holds words of the notes.
+
+    Example: deident train deident-open --dev deident-open -o mine; deident scrub notes/ --model mine …
+    """
+    from deident import evaluate
+    from deident.learn import features as sets
+    from deident.learn import store, svm, tagged, train
+
+    if out is None and dump is None:
+        raise UsageError("say with -o where the model goes")
+    if out is not None:
+        store.check_room(out)
+    limit = _config(None, None, max_bytes).limits.file_bytes
+    options = train.options_of(learner, _said(settings, costs))
+    documents = _gold_notes(inputs, split, carriers, read_as, limit)
+    if dev and hold:
+        raise UsageError("--dev and --hold are two ways to the same: give one")
+    held = _gold_notes(dev or [], "dev", carriers, read_as, limit)
+    if hold:
+        documents, held = train.parted(documents, hold)
+    if dump is not None:
+        chosen = sets.feature_set(features)
+        svm.dump(_progress(tagged(documents, chosen), "dump"), chosen, dump)
+        typer.echo(f"wrote {dump}: it holds words of the notes", err=True)
+    if out is None:
+        return
+    sources = _sources(adapt, adapt_ner, split, carriers, read_as, limit)
+    with _passes("train") as told:
+        model = train.train(
+            documents, sources=sources, held=held, learner=learner, features=features, options=options, told=told
+        )
+    model = train.biased(model, bias)
+    if held:
+        found = evaluate.by_id(_progress(train.predict(model, held), "score"))
+        model = store.with_scores(model, evaluate.headline(evaluate.score(evaluate.by_id(held), found)))
+    store.save(model, out)
+    typer.echo(json.dumps(model.manifest.scores, indent=1) if as_json else _headline_table(model.manifest.scores))
+    size = sum(path.stat().st_size for path in out.iterdir())
+    typer.echo(f"learned from {model.manifest.documents} notes; {out} has {size / 1e6:.1f} MB", err=True)
+
+
+@app.command("cv")
+def cv_command(
+    inputs: Corpus,
+    count: Annotated[int, typer.Option("--folds", min=2, help="A patient's notes are in one fold.")] = 10,
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="JSON lines of the spans found.")] = None,
+    learner: Learner = "crf",
+    features: Features = "deident",
+    adapt: Adapt = None,
+    adapt_ner: AdaptNer = None,
+    costs: Costs = None,
+    bias: Bias = 0.0,
+    settings: Settings = None,
+    seed: Annotated[int, typer.Option(help="Another one gives other folds.")] = 1,
+    split: Split = "train",
+    carriers: Carriers = None,
+    read_as: From = None,
+    as_json: AsJson = False,
+    max_bytes: MaxBytes = None,
+) -> None:
+    """Cross-validate: score each part of the notes by a model of all others.
+
+    Example: deident cv deident-open --folds 5 --learner svm --features mega
+    """
+    from deident import batch, evaluate
+    from deident.formats import jsonl
+    from deident.learn import train
+
+    limit = _config(None, None, max_bytes).limits.file_bytes
+    documents = _gold_notes(inputs, split, carriers, read_as, limit)
+    options = train.options_of(learner, _said(settings, costs))
+    sources = _sources(adapt, adapt_ner, split, carriers, read_as, limit)
+    found: dict[str, Document] = {}
+    rows: dict[str, dict[str, dict[str, float]]] = {}
+    gold = evaluate.by_id(documents)
+    with _passes("fold 1") as told:
+        parts = train.cross_validate(
+            documents, count, sources=sources, learner=learner, features=features, options=options, bias=bias,
+            seed=seed, told=told,
+        )  # fmt: skip
+        for number, part in enumerate(parts, 1):
+            own = evaluate.by_id(part)
+            found |= own
+            scores = evaluate.score({name: gold[name] for name in own}, own)
+            rows[f"fold {number}"] = evaluate.headline(scores)
+            told.step(f"fold {number + 1}")
+    rows["all"] = evaluate.headline(evaluate.score(gold, found))
+    if out is not None:
+        batch.write_lines(found.values(), out, lambda doc: _line(jsonl.to_object(doc, text=False)))
+    tables = (f"{name}\n{_headline_table(row)}" for name, row in rows.items())
+    typer.echo(json.dumps(rows, indent=1) if as_json else "\n\n".join(tables))
+
+
 @keys.command("new")
 def key_new(file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the key goes.")]) -> None:
     """Make a key file that only you can read. Whoever has it can draw the same stand-ins.
@@ -502,6 +646,82 @@ def _config(
     if max_bytes is not None:
         settings = replace(settings, limits=replace(settings.limits, file_bytes=max_bytes))
     return settings
+
+
+def _gold_notes(
+    names: Sequence[str], split: str, carriers: list[Path] | None, read_as: str | None, limit: int
+) -> "list[Document]":
+    """The notes of corpora of ours, by name, and of files and folders. What cannot be read ends the command."""
+    from deident import batch, corpus
+    from deident.document import Document, Failure
+
+    found: list[Document] = []
+    failures: list[Failure] = []
+    for name in names:
+        if name in corpus.NAMES and not Path(name).exists():
+            carrier = corpus.carried(name, carriers or ())
+            found += corpus.load(name, split=None if split == "all" else split, carrier=carrier)
+            continue
+        for item in batch.documents([Path(name)], read_as, limit=limit):
+            if isinstance(item, Document):
+                found.append(item)
+            else:
+                failures.append(item)
+    _fail(failures)
+    return found
+
+
+def _sources(
+    adapt: list[str] | None, ner: list[Path] | None, split: str, carriers: list[Path] | None, read_as: str | None,
+    limit: int,
+) -> "list[list[Document]]":  # fmt: skip
+    from deident.corpus import general
+
+    notes = [_gold_notes([name], split, carriers, read_as, limit) for name in adapt or []]
+    return [*notes, *(general.read(path) for path in ner or [])]
+
+
+def _said(settings: list[str] | None, costs: list[str] | None) -> dict[str, str]:
+    """The learner's options as they were said; --cost is the option `costs`."""
+    said: dict[str, str] = {}
+    for pair in settings or []:
+        name, sign, value = pair.partition("=")
+        if not sign:
+            raise UsageError(f"--set takes NAME=VALUE, not '{pair}'")
+        said[name.strip()] = value.strip()
+    return said | ({"costs": ",".join(costs)} if costs else {})
+
+
+def _headline_table(scores: "Mapping[str, Mapping[str, float]]") -> str:
+    rows = [(name, *(_figure(row[key]) for key in "prf")) for name, row in scores.items()]
+    return _table(("", "P", "R", "F"), rows) if rows else "not scored: give --dev or --hold"
+
+
+class _Passes:
+    """Tells how learning goes on; `shown` puts a line in place of the one before."""
+
+    def __init__(self, name: str, shown: Callable[[str], None]) -> None:
+        self._name = name
+        self._shown = shown
+
+    def step(self, name: str) -> None:
+        self._name = name
+        self._shown(name)
+
+    def __call__(self, number: int, loss: float) -> None:
+        self._shown(f"{self._name}, pass {number + 1}, loss {loss:.4f}")
+
+
+@contextmanager
+def _passes(name: str) -> Generator[_Passes]:
+    """A line on standard error that says how far learning is, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield _Passes(name, lambda _: None)
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(name) as status:
+        yield _Passes(name, status.update)
 
 
 def _replaced(settings: "Config", replacement: str | None, key_file: Path | None) -> "Config":

@@ -10,7 +10,7 @@ layouts and kinds of note appear in no training document. `DATASHEET.md` tells h
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -87,6 +87,17 @@ def load(corpus: str, *, split: str | None = None, carrier: Path | None = None) 
             raise UsageError(f"the carrier has no report {entry.id}")
         doc = standoff.apply(edits[entry.id], texts[entry.id])
         yield _checked(Document(entry.id, doc.text, doc.spans, Patient(entry.patient), _meta(entry)), entry)
+
+
+def carried(corpus: str, files: Iterable[Path]) -> Path | None:
+    """Which of these files carries the corpus: the first whose records have the key of its texts."""
+    for file in files if corpus in STANDOFF else ():
+        if not file.is_file():
+            raise UsageError(f"there is no carrier file {file}")
+        with file.open(encoding="utf-8") as stream:
+            if f'"{STANDOFF[corpus]}"' in stream.readline():
+                return file
+    return None
 
 
 def own_note(entry: Entry) -> Document:

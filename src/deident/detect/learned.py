@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from threading import local
 
 from deident.document import Document, Span
 from deident.errors import UsageError
-from deident.learn import Paged, bridge, pages, store
-from deident.learn.tables import Tables
+from deident.learn import store
 
 SHIPPED = "crf"
 
@@ -24,19 +22,13 @@ class Learned:
     name: str = "learned"
     _held: local = field(default_factory=local, init=False, repr=False, compare=False)
 
-    @cached_property
-    def _pages(self) -> Paged:
-        return pages(self.model.features)
-
-    def _tables(self) -> Tables:
-        if not hasattr(self._held, "tables"):
-            self._held.tables = self.model.tables()
-        return self._held.tables
+    def _finder(self) -> store.Finder:
+        if not hasattr(self._held, "finder"):
+            self._held.finder = self.model.finder()
+        return self._held.finder
 
     def detect(self, doc: Document) -> Iterator[Span]:
-        page = self._pages(doc)
-        tagged = self._tables().tag(page, bias=self.model.manifest.bias + self.bias)
-        yield from bridge.spans(page.view.tokens, tagged.tags, source=self.name, scores=tagged.chances)
+        yield from next(self._finder().find((doc,), bias=self.bias))
 
     def why(self, span: Span) -> str:
         manifest = self.model.manifest

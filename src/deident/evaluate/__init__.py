@@ -12,7 +12,17 @@ What every figure means stands in `docs/evaluation.md`.
 
 from deident.evaluate.comparison import compare
 from deident.evaluate.errors import analyse, confusion
-from deident.evaluate.scores import Counts, Scores, View, by_id, by_patient, per_document, precision_recall, score
+from deident.evaluate.scores import (
+    Counts,
+    Scores,
+    View,
+    by_id,
+    by_patient,
+    headline,
+    per_document,
+    precision_recall,
+    score,
+)
 
 __all__ = [
     "Counts",
@@ -23,6 +33,7 @@ __all__ = [
     "by_patient",
     "compare",
     "confusion",
+    "headline",
     "per_document",
     "precision_recall",
     "score",

@@ -188,6 +188,17 @@ class Scores:
         }
 
 
+def headline(scores: Scores) -> dict[str, dict[str, float]]:
+    """The few figures by which models are compared: precision, recall and F by span and by token, all types with their
+    labels, and by token of the HIPAA types, whatever the label."""
+    groups = {
+        "strict": scores.overall[View.STRICT],
+        "token": scores.overall[View.TOKEN],
+        "binary-hipaa": scores.hipaa[View.TOKEN_BINARY],
+    }
+    return {name: {"p": score.micro.p, "r": score.micro.r, "f": score.micro.f} for name, score in groups.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Pair:
     """A gold document and the system's spans for it (none where the system lacks the document)."""

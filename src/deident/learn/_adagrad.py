@@ -147,6 +147,46 @@ def descend(
 
 
 @compiled
+def loss_of(
+    among: Longs, unit_ends: Longs, bounds: Longs, features: Ints, gold: NDArray[np.uint8], values: Floats,
+    moves: Floats, keep: float,
+) -> float:  # fmt: skip
+    """The mean loss of a token in these units, with all weights of features times `keep`."""
+    size = moves.shape[0]
+    e_moves = np.exp(moves)
+    loss = 0.0
+    tokens = 0
+    alpha = np.empty(size, dtype=np.float32)
+    ahead = np.empty(size, dtype=np.float32)
+    scores = np.empty(size, dtype=np.float32)
+    for unit in among:
+        for at in range(unit_ends[unit], unit_ends[unit + 1]):
+            scores[:] = 0.0
+            for place in range(bounds[at], bounds[at + 1]):
+                for label in range(size):
+                    scores[label] += values[features[place], label]
+            scores *= keep
+            top = scores.max()
+            begins = at == unit_ends[unit]
+            total = np.float32(0.0)
+            for label in range(size):
+                ahead[label] = 1.0
+                if not begins:
+                    ahead[label] = 0.0
+                    for before in range(size):
+                        ahead[label] += alpha[before] * e_moves[before, label]
+                ahead[label] *= max(np.exp(scores[label] - top), 1e-18)
+                total += ahead[label]
+            for label in range(size):
+                alpha[label] = ahead[label] / total
+            loss += np.log(total) + top - scores[gold[at]]
+            if not begins:
+                loss -= moves[gold[at - 1], gold[at]]
+            tokens += 1
+    return float(loss / max(1, tokens))
+
+
+@compiled
 def shrink(values: Floats, squares: Floats, l1: float, l2: float) -> None:
     for feature in range(values.shape[0]):
         for label in range(values.shape[1]):

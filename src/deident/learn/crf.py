@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from deident.errors import MissingPackageError, UnknownNameError, UsageError
-from deident.learn import bridge
-from deident.learn._adagrad import descend, shrink
+from deident.learn import bridge, linear, tagged
+from deident.learn._adagrad import descend, loss_of, shrink
 from deident.learn.bits import Floats, Hashes, bits_of_name
 from deident.learn.columns import Page
 from deident.learn.examples import Examples, adapted, folded, read
-from deident.learn.features import FeatureSet
+from deident.learn.features import FeatureSet, feature_set
 from deident.learn.tables import Weights, names_of, units
+from deident.learn.train import Task
 
 CRFSUITE: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -36,8 +37,14 @@ ALGORITHMS = ("adagrad", *CRFSUITE)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How it learns. `costs` weighs mistakes on tags of a label ("O": 0.5 makes for recall; thesis 7.2.1)."""
+    """How it learns; but for the first, these are settings of `adagrad`.
 
+    costs: weighs mistakes on tags of a label ("O": 0.5 makes for recall; thesis 7.2.1).
+    crfsuite: what overrides CRFSUITE's settings.
+    """
+
+    algorithm: str = "adagrad"
+    crfsuite: tuple[tuple[str, float], ...] = ()
     passes: int = 12
     rate: float = 0.15
     l1: float = 0.02
@@ -47,6 +54,7 @@ class Options:
     drop_words: float = 0.15
     drop_lists: float = 0.05
     averaged: int = 4  # the weights of so many last passes are averaged
+    patience: int = 1  # passes without gain on what is held out, before the last ones begin
     prune: float = 0.02  # weights nearer to zero are dropped in the end
     seed: int = 1
     costs: tuple[tuple[str, float], ...] = ()
@@ -61,17 +69,25 @@ class CRF:
     """`fit(examples)` learns, from pages with the tag of each token; `weights_` is what was learned."""
 
     features: FeatureSet
-    algorithm: str = "adagrad"
     options: Options = field(default_factory=Options)
-    crfsuite: Mapping[str, Any] = field(default_factory=dict[str, Any])  # what overrides CRFSUITE's settings
     told: Callable[[int, float], None] = _silent  # after each pass: its number, the mean loss
 
-    def fit(self, examples: Iterable[tuple[Page, list[str]]], *, domains: Sequence[int] = ()) -> "CRF":
-        """domains: that of each page, 0 being the one the model is for; none: all are one (`examples.adapted`)."""
-        if self.algorithm not in ALGORITHMS:
-            raise UnknownNameError("algorithm", self.algorithm, ALGORITHMS)
-        if self.algorithm == "adagrad":
-            data = read(examples, self.features, least=self.options.least)
+    def fit(
+        self,
+        examples: Iterable[tuple[Page, list[str]]],
+        *,
+        domains: Sequence[int] = (),
+        held: Iterable[tuple[Page, list[str]]] = (),
+    ) -> "CRF":
+        """domains: that of each page, 0 being the one the model is for; none: all are one (`examples.adapted`).
+
+        held: pages that are not learned from; when their loss falls no more, the last passes begin.
+        """
+        algorithm = self.options.algorithm
+        if algorithm not in ALGORITHMS:
+            raise UnknownNameError("algorithm", algorithm, ALGORITHMS)
+        if algorithm == "adagrad":
+            data = read(examples, self.features, least=self.options.least, held=held)
             self.weights_ = self.learn(adapted(data, domains) if domains else data)
         elif domains:
             raise UsageError("CRFsuite does not adapt to a domain here: use adagrad")
@@ -84,8 +100,9 @@ class CRF:
             crfsuite: Any = importlib.import_module("pycrfsuite")
         except ImportError:
             raise MissingPackageError("python-crfsuite", "learn") from None
-        settings = {**CRFSUITE[self.algorithm], **self.crfsuite}
-        trainer = crfsuite.Trainer(algorithm=self.algorithm, params=settings, verbose=False)
+        algorithm = self.options.algorithm
+        settings = {**CRFSUITE[algorithm], **dict(self.options.crfsuite)}
+        trainer = crfsuite.Trainer(algorithm=algorithm, params=settings, verbose=False)
         for page, tags in examples:
             for unit, (start, end) in zip(names_of(page, self.features), units(page, self.features), strict=True):
                 trainer.append(crfsuite.ItemSequence(unit), tags[start:end])
@@ -107,30 +124,65 @@ class CRF:
         squares = np.full((count, size), 1e-2, dtype=np.float32)
         moves = np.zeros((size, size), dtype=np.float32)
         move_squares = np.full((size, size), 1.0, dtype=np.float32)
-        costs = np.ones(size, dtype=np.float32)
-        for label, cost in options.costs:
-            costs[data.labels.index(label)] = cost
+        costs = costs_of(options.costs, data.labels)
         drop = np.array([options.drop_feature, options.drop_words, options.drop_lists], dtype=np.float32)
+        keep = np.float32(1.0 - options.drop_feature)  # what was hidden while learning is always seen in use
         mean, mean_moves, taken = np.zeros_like(values), np.zeros_like(moves), 0
+        learned_from = data.units[: len(data.units) - data.held]
+        last, best, since = options.passes, np.inf, 0
         for number in range(options.passes):
-            order = random.permutation(len(data.units) - 1).astype(np.int64)
+            order = random.permutation(len(learned_from) - 1).astype(np.int64)
             rate = options.rate * (1.0 - 0.8 * number / options.passes)
             loss = descend(
                 order, data.units, data.bounds, data.features, data.kinds, data.gold, costs, values, squares, moves,
                 move_squares, rate, drop, int(random.integers(1 << 30)),
             )  # fmt: skip
             shrink(values, squares, options.l1, options.l2)
+            if data.held:
+                among = np.arange(len(learned_from) - 1, len(data.units) - 1)
+                loss = loss_of(among, data.units, data.bounds, data.features, data.gold, values, moves, keep)
+                since = 0 if loss < best else since + 1
+                best = min(best, loss)
+                if since == options.patience:
+                    last = min(last, number + 1 + options.averaged)
             self.told(number, float(loss))
-            if number >= options.passes - options.averaged:
+            if number >= last - options.averaged:
                 mean += values
                 mean_moves += moves
                 taken += 1
-        # what was hidden while learning is always seen in use
-        keep = 1.0 - options.drop_feature
+            if number + 1 == last:
+                break
         mean *= keep / taken
         return pruned(
             data.keys, data.labels, folded(mean, data), (mean_moves / taken).astype(np.float32), least=options.prune
         )
+
+
+def costs_of(costs: Iterable[tuple[str, float]], tags: Sequence[str]) -> Floats:
+    """What a mistake on each tag costs; a label's cost is that of all its tags."""
+    found = np.ones(len(tags), dtype=np.float32)
+    for label, cost in costs:
+        chosen = [place for place, tag in enumerate(tags) if label in (tag, tag[2:])]
+        if not chosen:
+            raise UnknownNameError("label in these notes", label, {tag.removeprefix("B-") for tag in tags})
+        found[chosen] = cost
+    return found
+
+
+def learn(task: Task, options: Options) -> linear.Linear:
+    features = feature_set(task.features)
+    held = tagged(task.held, features)
+    made = CRF(features, options, task.told).fit(tagged(task.every, features), domains=domains(task), held=held)
+    return linear.Linear(task.manifest("crf", made.weights_.labels, options), made.weights_)
+
+
+def domains(task: Task) -> list[int]:
+    """Which of the corpora each document is of; none where there is one only."""
+    of_sources = [at for at, source in enumerate(task.sources, 1) for _ in source]
+    return [0] * len(task.documents) + of_sources if task.sources else []
+
+
+load = linear.load
 
 
 def pruned(keys: Hashes, labels: tuple[str, ...], values: Floats, moves: Floats, *, least: float) -> Weights:

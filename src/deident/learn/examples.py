@@ -6,6 +6,7 @@ million tokens are read in half a minute. All trainers but CRFsuite's, which wan
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +96,7 @@ class Examples:
     labels: tuple[str, ...]
     keys: Hashes = field(repr=False)
     page_of: Longs = field(repr=False)  # which of the pages a unit is of
+    held: int = 0  # of how many of the last units nothing is learned
     copies: int = 1  # more after `adapted`: feature i of domain d is also feature i + (1 + d) * len(keys)
 
 
@@ -206,8 +208,14 @@ def _bounds(sizes: Sequence[int]) -> Longs:
     return np.cumsum([0, *sizes]).astype(np.int64)
 
 
-def read(examples: Iterable[tuple[Page, list[str]]], features: FeatureSet, *, least: int = 2) -> Examples:
-    """All examples as numbers; features seen fewer than `least` times are dropped."""
+def read(
+    examples: Iterable[tuple[Page, list[str]]],
+    features: FeatureSet,
+    *,
+    least: int = 2,
+    held: Iterable[tuple[Page, list[str]]] = (),
+) -> Examples:
+    """All examples as numbers, and after them those held out; features seen fewer than `least` times are dropped."""
     reader = _Reader(features)
     slots = np.zeros(1 << 20, dtype=np.uint64)
     numbers = np.full(1 << 20, -1, dtype=np.int32)
@@ -219,10 +227,13 @@ def read(examples: Iterable[tuple[Page, list[str]]], features: FeatureSet, *, le
     gold: list[list[str]] = []
     unit_ends = [0]
     page_of: list[int] = []
-    for number_of_page, (page, tags) in enumerate(examples):
+    held_units = 0
+    marked = chain(((page, tags, False) for page, tags in examples), ((page, tags, True) for page, tags in held))
+    for number_of_page, (page, tags, is_held) in enumerate(marked):
         spans = units(page, features)
         if not spans:
             continue
+        held_units += len(spans) if is_held else 0
         hashes, kind, size = reader.read(page, spans)
         while used + len(hashes) > len(slots) // 2:
             slots, numbers = _grown(slots, numbers, used)
@@ -261,6 +272,7 @@ def read(examples: Iterable[tuple[Page, list[str]]], features: FeatureSet, *, le
         labels,
         keys[kept],
         np.array(page_of, dtype=np.int64),
+        held_units,
     )
 
 
@@ -282,7 +294,9 @@ def adapted(data: Examples, domains: Sequence[int]) -> Examples:
     """
     count = len(data.keys)
     sizes = np.diff(data.bounds)
-    of_token = np.repeat(np.array(domains, dtype=np.int32)[data.page_of], np.diff(data.units))
+    of_page = np.zeros(max(len(domains), int(data.page_of.max(initial=0)) + 1), dtype=np.int32)
+    of_page[: len(domains)] = domains  # what is held out is of the target's domain
+    of_token = np.repeat(of_page[data.page_of], np.diff(data.units))
     own = data.features + (1 + np.repeat(of_token, sizes)) * np.int32(count)
     # a token's own features follow its general ones
     features = np.empty(2 * len(own), dtype=np.int32)

@@ -1,22 +1,19 @@
-"""A model as a folder: `manifest.json` says what it is, `weights.npz` holds numbers. No pickles, no text of any note.
+"""A model as a folder: `manifest.json` says what it is and which learner made it; beside it lies what that one keeps.
 
-A feature is known by 64 bits drawn from its name, so not even a word stands in the folder.
+No pickles, and no text of any note. The learner named in the manifest (`train.Learner`) reads its own files back.
 """
 
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile
+from typing import Any, Protocol, Self
 
-import numpy as np
-
-from deident.errors import FormatError, UsageError
-from deident.learn.features import FeatureSet, feature_set
-from deident.learn.tables import Tables, Weights
+from deident import plugins
+from deident.document import Document, Span
+from deident.errors import FormatError, UnknownNameError, UsageError
 from deident.tokens import VERSION as TOKENIZER
 
 VERSION = 1
@@ -27,7 +24,7 @@ class Manifest:
     """What a model is, where it comes from, and how good it is."""
 
     learner: str
-    features: str
+    features: str  # the feature set; "" where the learner has none
     labels: tuple[str, ...]
     corpus: str = ""  # `document.corpus_hash` of what it was trained on
     documents: int = 0
@@ -39,67 +36,82 @@ class Manifest:
     version: int = VERSION
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
-    manifest: Manifest
-    weights: Weights = field(repr=False)
+class Finder(Protocol):
+    """A model ready to read; its caches belong to one thread."""
+
+    def find(self, documents: Iterable[Document], *, bias: float = 0.0) -> Iterator[list[Span]]:
+        """The spans of each document, in turn. `bias` comes on top of the manifest's: more is found."""
+        ...
+
+
+class Model(Protocol):
+    """What a learner makes, and reads back from its folder."""
 
     @property
-    def features(self) -> FeatureSet:
-        return feature_set(self.manifest.features)
+    def manifest(self) -> Manifest: ...
 
-    def tables(self) -> Tables:
-        # a machine that judges each token by itself knows no order of tags
-        return Tables(self.weights, self.features, free=self.manifest.learner == "svm")
+    def finder(self) -> Finder: ...
+
+    def write(self, folder: Path) -> None:
+        """Everything but the manifest, into a folder that is there."""
+        ...
+
+    def described(self, manifest: Manifest) -> Self:
+        """The same model under another manifest."""
+        ...
+
+
+def with_scores(model: Model, scores: Mapping[str, Any]) -> Model:
+    return model.described(replace(model.manifest, scores=scores))
 
 
 def save(model: Model, folder: Path) -> None:
     """Writes the folder whole or not at all; it must not exist, or be a model."""
-    if folder.exists() and not (folder / "manifest.json").is_file():
-        raise UsageError(f"{folder} exists and is no model: nothing was written")
+    check_room(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
-    w = model.weights
-    np.savez_compressed(
-        made / "weights.npz",
-        keys=w.keys,
-        sizes=np.diff(w.bounds).astype(np.uint8),
-        labels_of=w.labels_of,
-        values=w.values.astype(np.float16),
-        moves=w.moves,
-        first=w.first,
-    )
-    manifest = json.dumps(asdict(model.manifest), indent=2, ensure_ascii=False)
-    (made / "manifest.json").write_text(manifest + "\n", encoding="utf-8")
-    made.chmod(0o755)
-    old = folder.with_name(f".{folder.name}.old")
-    if folder.exists():
-        folder.replace(old)
-    made.replace(folder)
-    shutil.rmtree(old, ignore_errors=True)
+    try:
+        model.write(made)
+        manifest = json.dumps(asdict(model.manifest), indent=2, ensure_ascii=False)
+        (made / "manifest.json").write_text(manifest + "\n", encoding="utf-8")
+        made.chmod(0o755)
+        old = folder.with_name(f".{folder.name}.old")
+        if folder.exists():
+            folder.replace(old)
+        made.replace(folder)
+        shutil.rmtree(old, ignore_errors=True)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
+def check_room(folder: Path) -> None:
+    """Says so early where `save` could not write."""
+    if folder.exists() and not (folder / "manifest.json").is_file():
+        raise UsageError(f"{folder} exists and is no model: nothing was written")
 
 
 def load(folder: Path) -> Model:
     """The model of a folder; one that was made for other tokens is refused."""
-    try:
-        stored = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        manifest = Manifest(**(stored | {"labels": tuple(stored["labels"])}))
-        with np.load(folder / "weights.npz", allow_pickle=False) as arrays:
-            w = {name: arrays[name] for name in arrays.files}
-    except FileNotFoundError:
-        raise UsageError(f"there is no model in {folder}") from None
-    except (json.JSONDecodeError, UnicodeDecodeError, TypeError, KeyError, ValueError, OSError, BadZipFile):
-        raise FormatError(f"{folder} is not a model: its manifest or its weights cannot be read") from None
+    manifest = _manifest(folder)
     if manifest.version != VERSION or manifest.tokenizer != TOKENIZER:
         raise UsageError(f"the model in {folder} was made by another version of deident: train it anew")
-    bounds = np.concatenate([[0], np.cumsum(w["sizes"], dtype=np.int64)]).astype(np.int32)
-    weights = Weights(
-        manifest.labels,
-        w["keys"],
-        bounds,
-        w["labels_of"],
-        w["values"].astype(np.float32),
-        w["moves"],
-        w["first"],
-    )
-    return Model(manifest, weights)
+    try:
+        learner = plugins.load("learn", manifest.learner)
+    except UnknownNameError:
+        raise UsageError(f"the model in {folder} is of a learner that is not there: '{manifest.learner}'") from None
+    return learner.load(folder, manifest)
+
+
+def _manifest(folder: Path) -> Manifest:
+    try:
+        stored = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        return Manifest(**(stored | {"labels": tuple(stored["labels"])}))
+    except FileNotFoundError:
+        raise UsageError(f"there is no model in {folder}") from None
+    except (json.JSONDecodeError, UnicodeDecodeError, TypeError, KeyError):
+        raise unreadable(folder) from None
+
+
+def unreadable(folder: Path) -> FormatError:
+    return FormatError(f"{folder} is not a model: its manifest or its weights cannot be read")

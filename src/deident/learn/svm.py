@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from deident import labels
 from deident.errors import MissingPackageError, UnknownNameError
 from deident.labels import Label
-from deident.learn import bridge
+from deident.learn import bridge, linear, tagged
 from deident.learn.bits import Floats, of_pair
 from deident.learn.columns import Page
-from deident.learn.crf import pruned
+from deident.learn.crf import costs_of, domains, pruned
 from deident.learn.examples import Examples, Longs, adapted, folded, read
-from deident.learn.features import FeatureSet
+from deident.learn.features import FeatureSet, feature_set
 from deident.learn.tables import Weights, names_of
+from deident.learn.train import Task
 
 KINDS = ("crammer-singer", "one-vs-rest", "logistic")
 
@@ -117,7 +118,7 @@ class SVM:
             "max_iter": options.most,
             "random_state": options.seed,
             "fit_intercept": False,
-            "class_weight": {data.labels.index(label): cost for label, cost in options.costs} or None,
+            "class_weight": dict(enumerate(costs_of(options.costs, data.labels).tolist())) if options.costs else None,
         }
         if options.kind == "logistic":
             return _OneVsRest(_package("sklearn.linear_model").LogisticRegression(solver="liblinear", **shared))
@@ -140,6 +141,15 @@ class _OneVsRest:
 
     def predict(self, x: Any) -> Any:
         return self.classes_[np.asarray(x @ self.coef_.T).argmax(axis=1)]
+
+
+def learn(task: Task, options: Options) -> linear.Linear:
+    features = feature_set(task.features)
+    made = SVM(features, options).fit(tagged(task.every, features), domains=domains(task))
+    return linear.Linear(task.manifest("svm", made.weights_.labels, options), made.weights_)
+
+
+load = linear.load
 
 
 def matrix(data: Examples) -> Any:

@@ -1,0 +1,91 @@
+"""The model of all linear learners: weights by feature, read into tables; `weights.npz` holds numbers only.
+
+A feature is known by 64 bits drawn from its name, so not even a word stands in the folder.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from deident.document import Document, Span
+from deident.learn import bridge, pages
+from deident.learn.features import FeatureSet, feature_set
+from deident.learn.store import Manifest, unreadable
+from deident.learn.tables import Tables, Weights
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """The weights of a CRF, or of a machine that judges each token by itself."""
+
+    manifest: Manifest
+    weights: Weights = field(repr=False)
+
+    @property
+    def features(self) -> FeatureSet:
+        return feature_set(self.manifest.features)
+
+    def tables(self) -> Tables:
+        # a machine that judges each token by itself knows no order of tags
+        return Tables(self.weights, self.features, free=self.manifest.learner == "svm")
+
+    def finder(self) -> "Finder":
+        return Finder(self)
+
+    def described(self, manifest: Manifest) -> "Linear":
+        return replace(self, manifest=manifest)
+
+    def write(self, folder: Path) -> None:
+        write_weights(self.weights, folder / "weights.npz")
+
+
+class Finder:
+    """Lays a document out, tags it, and gives the spans."""
+
+    def __init__(self, model: Linear) -> None:
+        self._bias = model.manifest.bias
+        self._lay_out = pages(model.features)
+        self._tables = model.tables()
+
+    def find(self, documents: Iterable[Document], *, bias: float = 0.0) -> Iterator[list[Span]]:
+        for doc in documents:
+            page = self._lay_out(doc)
+            tagged = self._tables.tag(page, bias=self._bias + bias)
+            yield bridge.spans(page.view.tokens, tagged.tags, source="learned", scores=tagged.chances)
+
+
+def load(folder: Path, manifest: Manifest) -> Linear:
+    return Linear(manifest, read_weights(folder / "weights.npz", manifest.labels))
+
+
+def write_weights(weights: Weights, path: Path) -> None:
+    np.savez_compressed(
+        path,
+        keys=weights.keys,
+        sizes=np.diff(weights.bounds).astype(np.uint8),
+        labels_of=weights.labels_of,
+        values=weights.values.astype(np.float16),
+        moves=weights.moves,
+        first=weights.first,
+    )
+
+
+def read_weights(path: Path, labels: tuple[str, ...]) -> Weights:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            w = {name: arrays[name] for name in arrays.files}
+        bounds = np.concatenate([[0], np.cumsum(w["sizes"], dtype=np.int64)]).astype(np.int32)
+        return Weights(
+            labels,
+            w["keys"],
+            bounds,
+            w["labels_of"],
+            w["values"].astype(np.float32),
+            w["moves"],
+            w["first"],
+        )
+    except (KeyError, ValueError, OSError, BadZipFile):
+        raise unreadable(path.parent) from None
