@@ -39,6 +39,8 @@ corpora = typer.Typer(
 app.add_typer(corpora, name="corpus")
 keys = typer.Typer(help="Keys, from which surrogates are drawn.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(keys, name="key")
+tokens = typer.Typer(help="Who may use the service.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(tokens, name="token")
 
 Inputs = Annotated[list[Path], typer.Argument(metavar="IN...", help="Files or folders of notes.")]
 From = Annotated[str | None, typer.Option("--from", help="Format of the input; told from the files by default.")]
@@ -448,6 +450,99 @@ def key_new(file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the
 @keys.callback()
 def key_root() -> None:
     pass
+
+
+# --- the service -----------------------------------------------------------------------------------------------------
+
+
+@app.command("serve")
+def serve_command(
+    host: Annotated[str | None, typer.Option("--host", help="Address to listen on; default 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="Default 8642; 0 takes any.")] = None,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; default 1.")] = None,
+    token_file: Annotated[
+        Path | None, typer.Option("--tokens", help="File of the tokens that let in; see deident token new.")
+    ] = None,
+    tls_cert: Annotated[Path | None, typer.Option("--tls-cert", help="Certificate chain (PEM).")] = None,
+    tls_key: Annotated[Path | None, typer.Option("--tls-key", help="Its private key (PEM).")] = None,
+    replacement: Annotated[
+        str | None, typer.Option("--replace", help="What stands instead: tag, mask, surrogate, syllables.")
+    ] = None,
+    key_file: Annotated[Path | None, typer.Option("--key-file", help="Of the surrogates.")] = None,
+    detectors: Detectors = None,
+    roster: Roster = None,
+    providers: Providers = None,
+    whole_roster: WholeRoster = False,
+    patterns: OwnPatterns = None,
+    model: Model = None,
+    config_file: ConfigFile = None,
+) -> None:
+    """Serve detecting and scrubbing over HTTP; the text of requests is neither logged nor kept.
+
+    Without tokens it listens on this machine alone. Further settings stand in docs/service.md.
+
+    Example: deident serve --workers 2
+    """
+    from dataclasses import replace
+
+    from deident.service import run
+
+    known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
+    config = _config(config_file, detectors, None, found_by=known | {"patterns": patterns, "model": model})
+    config = _replaced(config, replacement, key_file)
+    given = {"host": host, "port": port, "workers": workers}
+    files = {"tokens": token_file, "tls_cert": tls_cert, "tls_key": tls_key}
+    said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    said |= {name: str(value) for name, value in files.items() if value is not None}
+    config = replace(config, service=replace(config.service, **said))
+    run.serve(config, said=lambda sentence: typer.echo(f"deident: {sentence}", err=True))
+
+
+TokenFile = Annotated[Path, typer.Option("--file", help="File of the tokens.")]
+
+
+@tokens.command("new")
+def token_new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose it is.")],
+    role: Annotated[str, typer.Option("--role", help="scrub, review, or admin for both.")] = "scrub",
+    file: TokenFile = Path("tokens.json"),
+) -> None:
+    """Make a token and print it, this once: the file holds its hash.
+
+    Example: deident token new ward-7 --role scrub --file tokens.json
+    """
+    from deident.service import access
+
+    typer.echo(access.new(file, name=name, role=role))
+
+
+@tokens.command("list")
+def token_list(file: TokenFile = Path("tokens.json"), as_json: AsJson = False) -> None:
+    """Show whose tokens there are, and what each may do.
+
+    Example: deident token list
+    """
+    from deident.service import access
+
+    rows = access.listed(access.read(file))
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    typer.echo(_table(("name", "role", "id", "made"), [(r["name"], r["role"], r["id"], r["created"]) for r in rows]))
+
+
+@tokens.command("revoke")
+def token_revoke(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, or its id.")],
+    file: TokenFile = Path("tokens.json"),
+) -> None:
+    """Take a token away; a service that runs lets it in no more.
+
+    Example: deident token revoke ward-7
+    """
+    from deident.service import access
+
+    access.revoke(file, name)
 
 
 Corpora = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Corpora; all by default.")]

@@ -51,10 +51,31 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Service:
+    """The HTTP service: where it listens, who may come in, and how much each may ask (`docs/service.md`)."""
+
+    host: str = "127.0.0.1"
+    port: int = 8642
+    workers: int = 1
+    tokens: str = ""  # file of the tokens that let in; without one, whoever reaches the port may come in
+    hosts: tuple[str, ...] = ()  # names by which browsers may call it, besides localhost and `host`
+    tls_cert: str = ""
+    tls_key: str = ""
+    request_bytes: int = 16 * 1024 * 1024  # of a body, or of one line of a stream
+    stream_bytes: int = 1024 * 1024 * 1024  # of all lines of a stream
+    held_bytes: int = 64 * 1024 * 1024  # of results whose reader is still busy sending
+    per_minute: int = 6000  # requests of one token, or address
+    waiting: int = 64  # requests of a worker that wait for their turn
+    body_seconds: int = 30  # until the next piece of a body must have come
+    stop_seconds: int = 30  # that requests in flight have to end
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     detect: Detect = field(default_factory=Detect)
     scrub: Scrub = field(default_factory=Scrub)
     limits: Limits = field(default_factory=Limits)
+    service: Service = field(default_factory=Service)
 
 
 def load(path: Path) -> Config:

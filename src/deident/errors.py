@@ -31,7 +31,9 @@ class UnknownNameError(UsageError):
     """`UnknownNameError("format", "bratt", ["brat", "text"])` → "no format 'bratt'; there are: brat, text"."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"no {kind} '{name}'; there are: {', '.join(sorted(known))}")
+        there_are = f"there are: {', '.join(sorted(known))}"
+        super().__init__(f"no {kind} '{name}'; {there_are}")
+        self.unnamed = f"no such {kind}; {there_are}"  # where what was asked for must not be repeated
 
 
 class MissingPackageError(UsageError):

@@ -1,0 +1,222 @@
+"""Bytes of a format in, bytes of a format out: what the routes ask for, without HTTP.
+
+Everything that fails becomes a `Refused`, whose sentence names kinds, lines and offsets, and nothing that was sent.
+"""
+
+import json
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from deident import formats
+from deident.config import Config
+from deident.document import Document, Failure, Record
+from deident.errors import (
+    FormatError,
+    MissingPackageError,
+    ProcessingError,
+    SpanError,
+    UnknownNameError,
+    UsageError,
+)
+from deident.formats import jsonl
+from deident.labels import Label
+from deident.pipeline import Pipeline, attempt_all
+from deident.replace import SURROGATES, TREATMENTS, treatment
+
+# What a body is by its media type; `?format=` says it otherwise.
+FORMATS: Mapping[str, str] = MappingProxyType(
+    {
+        "text/plain": "text",
+        "application/json": "jsonl",
+        "application/x-ndjson": "jsonl",
+        "application/jsonl": "jsonl",
+        "application/fhir+json": "fhir",
+        "application/hl7-v2": "hl7",
+        "x-application/hl7-v2+er7": "hl7",
+    }
+)
+_MEDIA_BY_FORMAT = {
+    "text": "text/plain; charset=utf-8",
+    "jsonl": "application/x-ndjson",
+    "fhir": "application/fhir+json",
+}
+_MEDIA_BY_SUFFIX = {".json": "application/json", ".xml": "application/xml", ".xmi": "application/xml"}
+NAME = "text"  # the id of a document that brings none
+
+
+class Refused(Exception):  # noqa: N818 (what it says of the request)
+    """A request that gets no result: its HTTP status, and why, in a sentence without text of the request."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The documents of one request, worked on and written."""
+
+    body: bytes = field(repr=False)
+    media: str
+    documents: int
+    characters: int
+    labels: tuple[Label, ...]
+
+
+class Engine:
+    """The pipelines of a configuration, loaded; one for each replacement, with the same detectors."""
+
+    def __init__(self, config: Config) -> None:
+        chosen = config.scrub.replace
+        if chosen in SURROGATES and not config.scrub.key_file:
+            raise UsageError("a service that draws surrogates needs a key, or its workers disagree: deident key new")
+        self._config = config
+        self._pipeline = Pipeline.from_config(config)
+        self._by_replacement = {chosen: self._pipeline}
+        for name in (*TREATMENTS, *(SURROGATES if config.scrub.key_file else ())):
+            if name != chosen:
+                made = treatment(name, key_file=config.scrub.key_file if name in SURROGATES else "")
+                self._by_replacement[name] = replace(self._pipeline, treatment=made)
+        self._default = chosen
+
+    def warm(self) -> None:
+        """Everything that loads when first used is loaded: word lists, kernels."""
+        self._pipeline.scrub(Document(NAME, "Seen by Dr. Ada Lund on 3/4/2021, call 303-555-0182."))
+
+    def models(self) -> dict[str, Any]:
+        """Who looks for identifiers here, and how their finds are joined."""
+        settings = self._config.detect
+        rows: list[dict[str, Any]] = []
+        for detector in self._pipeline.detectors:
+            row: dict[str, Any] = {"name": detector.name}
+            manifest = getattr(getattr(detector, "model", None), "manifest", None)
+            for key in ("learner", "features", "labels", "corpus", "documents", "tokens", "scores", "version"):
+                if hasattr(manifest, key):
+                    row[key] = getattr(manifest, key)
+            rows.append(row)
+        return {"detectors": rows, "steps": list(settings.steps), "joined_by": settings.policy}
+
+    def replacements(self) -> dict[str, Any]:
+        return {"default": self._default, "names": sorted(self._by_replacement)}
+
+    def pipeline(self, replacement: str | None) -> Pipeline:
+        name = replacement or self._default
+        if name not in self._by_replacement:
+            without = "" if self._config.scrub.key_file else "; this service has no key to draw surrogates from"
+            raise Refused(422, f"no such replacement; there are: {', '.join(sorted(self._by_replacement))}{without}")
+        return self._by_replacement[name]
+
+    def scrub(self, data: bytes, *, read_as: str, write_as: str, replacement: str | None) -> Done:
+        """The body of a request without the identifiers that were found, all of it or an error."""
+        pipeline = self.pipeline(replacement)
+        documents = _documents(data, read_as)
+        done = _all_done(*attempt_all(pipeline.scrub, documents))
+        return _written(done, write_as)
+
+    def detect(self, data: bytes, *, read_as: str, write_as: str) -> Done:
+        """The body's documents with what was found, in a format that holds spans."""
+        done = _all_done(*attempt_all(self._pipeline.detect, _documents(data, read_as)))
+        return _written(done, write_as)
+
+    def one(self, data: bytes, *, read_as: str, replacement: str | None, scrub: bool) -> Done:
+        """One document as JSON: {"id", "spans"} of what was found, or the scrubbed document with its text."""
+        work = self.pipeline(replacement).scrub if scrub else self._pipeline.detect
+        documents = (_object(data),) if read_as == "jsonl" else _documents(data, read_as)
+        done = _all_done(*attempt_all(work, documents))
+        rows = [jsonl.to_object(doc, text=scrub) for doc in done]
+        value = rows[0] if len(rows) == 1 else {"documents": rows}
+        return _counted(done, encode(value), "application/json")
+
+    def lines(
+        self, rows: Sequence[tuple[int, bytes | None]], *, replacement: str | None, scrub: bool
+    ) -> tuple[bytes, list[Done], int]:
+        """JSON lines, each its object or an error with its number: one that fails does not stop the others.
+
+        None stands for a line that was too long to be kept.
+        """
+        done: list[Done] = []
+        answers: list[bytes] = []
+        for number, row in rows:
+            try:
+                if row is None:
+                    raise Refused(413, "the line is longer than this service reads")
+                worked = self.one(row, read_as="jsonl", replacement=replacement, scrub=scrub)
+            except Refused as error:
+                answers.append(encode({"line": number, "error": str(error)}))
+            else:
+                done.append(worked)
+                answers.append(worked.body)
+        return b"".join(answers), done, len(rows) - len(done)
+
+
+def said(error: Exception) -> Refused:
+    """What may be told of an error: only the messages that are known to carry no text."""
+    if isinstance(error, Refused):
+        return error
+    if isinstance(error, UnknownNameError):
+        return Refused(422, error.unnamed)
+    if isinstance(error, MissingPackageError):
+        return Refused(501, str(error))
+    if isinstance(error, FormatError | SpanError | ProcessingError):
+        return Refused(422, str(error))
+    return Refused(500, f"the request could not be processed ({type(error).__name__})")
+
+
+@contextmanager
+def _telling() -> Generator[None]:
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 (whatever it says may quote the text)
+        raise said(error) from None
+
+
+def format_of(name: str) -> str:
+    """A format that fits in one body."""
+    try:
+        form = formats.load(name)
+    except UnknownNameError as error:
+        raise Refused(415, error.unnamed) from None
+    if len(form.SUFFIXES) > 1:
+        raise Refused(415, "a record of this format is several files, and a request has one body")
+    return name
+
+
+def encode(value: object) -> bytes:
+    """One line of JSON."""
+    return (json.dumps(value, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+
+
+def _object(data: bytes) -> Document:
+    with _telling():
+        return jsonl.document({"id": NAME} | jsonl.parse_object(formats.decode(data)))
+
+
+def _documents(data: bytes, read_as: str) -> tuple[Document, ...]:
+    form = formats.load(read_as)
+    with _telling():
+        return form.read({form.SUFFIXES[0]: data}, name=NAME).documents
+
+
+def _all_done(done: tuple[Document, ...], failures: tuple[Failure, ...]) -> tuple[Document, ...]:
+    if failures:
+        raise Refused(422, failures[0].reason)
+    return done
+
+
+def _written(done: tuple[Document, ...], write_as: str) -> Done:
+    form = formats.load(write_as)
+    with _telling():
+        files = form.write(Record(done))
+    (suffix, body), *others = files.items()
+    if others:
+        raise Refused(415, "the result is several files, and an answer has one body; choose another format")
+    media = _MEDIA_BY_FORMAT.get(write_as) or _MEDIA_BY_SUFFIX.get(suffix, "application/octet-stream")
+    return _counted(done, body, media)
+
+
+def _counted(done: tuple[Document, ...], body: bytes, media: str) -> Done:
+    labels = tuple(span.label for doc in done for span in doc.spans)
+    return Done(body, media, len(done), sum(len(doc.text) for doc in done), labels)
