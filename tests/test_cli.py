@@ -190,7 +190,7 @@ def test_malformed_xml_and_overlapping_gold_are_named_and_the_rest_is_scored(tmp
         (["scrub", "{notes}", "-o", "{out}", "--to", "bratt"], "no format 'bratt'; there are: "),
         (
             ["scrub", "{notes}", "-o", "{out}", "--replace", "vanish"],
-            "no replacement 'vanish'; there are: mask, surrogate, syllables, tag",
+            "no replacement 'vanish'; there are: mask, null, number, surrogate, syllables, tag",
         ),
         (["scrub", "{notes}", "-o", "{notes}"], "the output folder would overwrite the input"),
         (["evaluate", "{notes}", "absent"], "there is no file or folder absent"),

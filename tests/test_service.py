@@ -120,7 +120,13 @@ def test_another_format_by_name(engine: Engine) -> None:
         ("/scrub?format=bratt", {}, "x", 415, "no such format; there are: "),
         ("/scrub?format=brat", {}, "x", 415, "several files"),
         ("/scrub?to=brat", TEXT, "x", 415, "several files"),
-        ("/scrub?replace=vanish", TEXT, "x", 422, "no such replacement; there are: mask, tag; this service has no key"),
+        (
+            "/scrub?replace=vanish",
+            TEXT,
+            "x",
+            422,
+            "no such replacement; there are: mask, null, tag; this service has no key",
+        ),
         ("/scrub?polcy=strict", TEXT, "x", 422, "unknown query parameter; there are: format"),
         ("/detect?replace=tag", TEXT, "x", 422, "unknown query parameter"),
         ("/scrub?replace=tag&replace=mask", TEXT, "x", 422, "stands twice"),
@@ -152,6 +158,23 @@ def test_surrogates_need_a_key_and_are_the_same_every_time(tmp_path: Path) -> No
     assert re.fullmatch(r"on \d{1,2}/\d{1,2}/\d{4}", done[0])
     assert done[0] != body
     assert ask(first, "POST", "/scrub?replace=tag", headers=TEXT, content=body).text == "on [DATE]"
+
+
+def test_a_policy_says_what_callers_may_choose(tmp_path: Path) -> None:
+    settings = Config(Detect(detectors=("patterns",)), Scrub(policy="safe-harbor", as_of=2024))
+    app = create(Engine(settings), Service())
+    assert ask(app, "POST", "/scrub", headers=TEXT, content="on 3/4/2021, x@y.org").text == "on 2021, [EMAIL]"
+    masked = ask(app, "POST", "/scrub?replace=mask", headers=TEXT, content="on 3/4/2021, x@y.org").text
+    assert masked == "on 2021, *******"
+    refused = ask(app, "POST", "/scrub?replace=surrogate", headers=TEXT, content="on 3/4/2021")
+    assert (refused.status_code, "there are: mask, null, safe-harbor, tag" in refused.json()["error"]) == (422, True)
+    with pytest.raises(UsageError, match="would disagree"):
+        Engine(Config(scrub=Scrub(policy="safe-harbor", replace="random")))
+    key = tmp_path / "study.key"
+    make_key(key)
+    keyed = Config(Detect(detectors=("patterns",)), Scrub(policy="expert-determination", key_file=str(key)))
+    answers = ask(create(Engine(keyed), Service()), "POST", "/scrub?replace=tag", headers=TEXT, content="x@y.org").text
+    assert answers == "[EMAIL]"
 
 
 def test_models_health_and_openapi(engine: Engine) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, cast, overload
 
 from deident import config as settings
+from deident import policy
 from deident.config import Config
 from deident.document import Document, Failure, Patient, Span
 from deident.errors import ConfigError, MissingPackageError, ProcessingError, UsageError
@@ -36,6 +37,8 @@ def load(config: Config | Path | str | None = None, *, key: bytes | None = None,
     """
     base = settings.load(Path(config)) if isinstance(config, Path | str) else config
     chosen = _changed(base if base is not None else Config(), changes)
+    if key is not None and chosen.scrub.policy:
+        policy.load(chosen.scrub.policy).check_key(chosen.scrub.replace)
     return Deidentifier(Pipeline.from_config(chosen, key=key), chosen)
 
 

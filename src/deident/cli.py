@@ -41,6 +41,10 @@ keys = typer.Typer(help="Keys, from which surrogates are drawn.", no_args_is_hel
 app.add_typer(keys, name="key")
 tokens = typer.Typer(help="Who may use the service.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(tokens, name="token")
+policies = typer.Typer(
+    help="Policies: what becomes of each kind of identifier.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(policies, name="policy")
 
 Inputs = Annotated[list[Path], typer.Argument(metavar="IN...", help="Files or folders of notes.")]
 From = Annotated[str | None, typer.Option("--from", help="Format of the input; told from the files by default.")]
@@ -53,6 +57,17 @@ WholeRoster = Annotated[bool, typer.Option("--whole-roster", help="Every row of 
 Model = Annotated[Path | None, typer.Option("--model", help="Folder of a model, for the detector 'learned'.")]
 OwnPatterns = Annotated[
     list[Path] | None, typer.Option("--patterns", help="A TOML file of patterns of one's own; may be repeated.")
+]
+PolicyName = Annotated[
+    str | None, typer.Option("--policy", help="A policy, or the TOML file of one; see 'deident policy list'.")
+]
+Replacement = Annotated[
+    str | None,
+    typer.Option(
+        "--replace",
+        help="How what is removed is shown: tag, number, mask, null, surrogate, syllables; under a policy, what it "
+        "allows.",
+    ),
 ]
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="Settings in a TOML file.")]
 MaxBytes = Annotated[int | None, typer.Option("--max-bytes", help="Largest file, or record, that is read.")]
@@ -122,12 +137,17 @@ def scrub_command(
     out: Annotated[Path, typer.Option("-o", "--output", help="Folder for the scrubbed files.")],
     read_as: From = None,
     to: Annotated[str | None, typer.Option("--to", help="Format of the output; that of the input by default.")] = None,
-    replacement: Annotated[
-        str | None, typer.Option("--replace", help="What stands instead: tag, mask, surrogate, syllables.")
-    ] = None,
+    policy_name: PolicyName = None,
+    replacement: Replacement = None,
     key_file: Annotated[
         Path | None, typer.Option("--key-file", help="Of the surrogates: the same key gives the same stand-ins.")
     ] = None,
+    as_of: Annotated[
+        int | None, typer.Option("--as-of", help="The year in which ages are told from years of birth; default: now.")
+    ] = None,
+    fixed_width: Annotated[
+        bool, typer.Option("--fixed-width", help="What is put is as long as what was there, line by line.")
+    ] = False,
     detectors: Detectors = None,
     roster: Roster = None,
     providers: Providers = None,
@@ -142,14 +162,16 @@ def scrub_command(
     Every input file has its counterpart of the same name in the output folder. A note that cannot be processed has
     none, and is named on standard error.
 
-    Example: deident scrub notes/ -o clean/ --replace surrogate --key-file study.key
+    Example: deident scrub notes/ -o clean/ --policy safe-harbor
+
+    Example: deident scrub notes/ -o clean/ --policy expert-determination --key-file study.key
     """
     from deident import batch
     from deident.pipeline import Pipeline
 
     known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
     config = _config(config_file, detectors, max_bytes, found_by=known | {"patterns": patterns, "model": model})
-    config = _replaced(config, replacement, key_file)
+    config = _scrubbed_by(config, policy_name, replacement, key_file, as_of, fixed_width=fixed_width)
     pipeline = Pipeline.from_config(config)
     outcome = batch.Outcome()
     limit = config.limits.file_bytes
@@ -465,9 +487,8 @@ def serve_command(
     ] = None,
     tls_cert: Annotated[Path | None, typer.Option("--tls-cert", help="Certificate chain (PEM).")] = None,
     tls_key: Annotated[Path | None, typer.Option("--tls-key", help="Its private key (PEM).")] = None,
-    replacement: Annotated[
-        str | None, typer.Option("--replace", help="What stands instead: tag, mask, surrogate, syllables.")
-    ] = None,
+    policy_name: PolicyName = None,
+    replacement: Replacement = None,
     key_file: Annotated[Path | None, typer.Option("--key-file", help="Of the surrogates.")] = None,
     detectors: Detectors = None,
     roster: Roster = None,
@@ -489,7 +510,7 @@ def serve_command(
 
     known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
     config = _config(config_file, detectors, None, found_by=known | {"patterns": patterns, "model": model})
-    config = _replaced(config, replacement, key_file)
+    config = _scrubbed_by(config, policy_name, replacement, key_file)
     given = {"host": host, "port": port, "workers": workers}
     files = {"tokens": token_file, "tls_cert": tls_cert, "tls_key": tls_key}
     said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -543,6 +564,41 @@ def token_revoke(
     from deident.service import access
 
     access.revoke(file, name)
+
+
+@policies.command("list")
+def policy_list() -> None:
+    """The built-in policies, one a line.
+
+    Example: deident policy list
+    """
+    from deident import policy
+
+    for name in policy.names():
+        typer.echo(f"{name:<22}{policy.load(name).title}")
+
+
+@policies.command("show")
+def policy_show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A built-in policy, or the TOML file of one.")],
+    as_json: AsJson = False,
+) -> None:
+    """What becomes of each label, how removed ones may be shown, and what the policy is for.
+
+    Example: deident policy show safe-harbor
+    """
+    from deident import policy
+
+    found = policy.load(name)
+    if as_json:
+        typer.echo(json.dumps(found.to_json(), indent=1))
+        return
+    rows = [(label.value, action.value, label.safe_harbor or "–") for label, action in found.actions.items()]
+    typer.echo(f"{found.name}: {found.title}\n\n{found.about}\n")
+    for key, value in found.to_json().items():
+        if key in ("rule", "extends", "staff", "census", "allows") and value:
+            typer.echo(f"{key:<8} {', '.join(value) if isinstance(value, list) else value}")
+    typer.echo("\n" + _table(("label", "treatment", "Safe Harbor item"), rows))
 
 
 Corpora = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Corpora; all by default.")]
@@ -819,15 +875,21 @@ def _passes(name: str) -> Generator[_Passes]:
         yield _Passes(name, status.update)
 
 
-def _replaced(settings: "Config", replacement: str | None, key_file: Path | None) -> "Config":
+def _scrubbed_by(
+    settings: "Config",
+    policy: str | None,
+    replacement: str | None,
+    key_file: Path | None,
+    as_of: int | None = None,
+    *,
+    fixed_width: bool = False,
+) -> "Config":
     from dataclasses import replace
 
-    scrub = settings.scrub
-    if replacement is not None:
-        scrub = replace(scrub, replace=replacement)
-    if key_file is not None:
-        scrub = replace(scrub, key_file=str(key_file))
-    return replace(settings, scrub=scrub)
+    said = {"policy": policy, "replace": replacement, "as_of": as_of, "fixed_width": fixed_width or None}
+    said["key_file"] = None if key_file is None else str(key_file)
+    given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    return replace(settings, scrub=replace(settings.scrub, **given))
 
 
 def _gold_and_systems(

@@ -5,7 +5,7 @@ detectors = ["known", "patterns", "nlm"]
 patterns = ["our-patterns.toml"]
 
 [scrub]
-replace = "tag"
+policy = "safe-harbor"
 """
 
 import tomllib
@@ -31,7 +31,7 @@ class Detect:
     model: str = ""  # folder of a trained model, for the detector "learned"
     names: str = "all"  # whose known names are used: none, patient, all
     least: float = 0.0  # finds of a lower score are dropped
-    policy: str = "longest"  # whose label stands where finds overlap
+    overlaps: str = "longest"  # whose label stands where finds overlap
     steps: tuple[str, ...] = ("correct", "trust", "reconcile")
 
 
@@ -39,8 +39,11 @@ class Detect:
 class Scrub:
     """What stands in place of an identifier."""
 
-    replace: str = "tag"  # tag, mask, surrogate, syllables
-    key_file: str = ""  # of the surrogates; without it a key is drawn for the run and forgotten
+    policy: str = ""  # a built-in policy or the file of one; without it everything that is found is replaced
+    replace: str = ""  # how what is removed is shown: tag (the default), number, mask, null, surrogate, syllables …
+    key_file: str = ""  # of the surrogates; without it (and without a policy) a key is drawn for the run and forgotten
+    as_of: int = 0  # the year in which ages are told from years of birth; the present one by default
+    fixed_width: bool = False  # whether what is put is as long as what was there
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ The command line, the batch runner and every other door call this and nothing el
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from deident import detect, replace
+from deident import detect, policy, replace
 from deident.config import Config
 from deident.document import Document, Failure
 from deident.errors import DeidentError, ProcessingError, UsageError
@@ -25,15 +25,15 @@ class Pipeline:
 
     @classmethod
     def from_config(cls, config: Config, *, key: bytes | None = None) -> "Pipeline":
-        """key: what surrogates are drawn from where the settings name no key file."""
+        """key: what stand-ins are drawn from where the settings name no key file; processes of one run share it."""
         settings = config.detect
         if not settings.detectors:
             raise UsageError("no detector is named: nothing would be found, and everything would stay")
         return cls(
             tuple(detect.load(name, settings) for name in settings.detectors),
-            replace.treatment(config.scrub.replace, key_file=config.scrub.key_file, key=key),
+            policy.treatment(config.scrub, key=key),
             tuple(step(name) for name in settings.steps),
-            check_policy(settings.policy),
+            check_policy(settings.overlaps),
             settings.least,
         )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from deident import formats
+from deident import formats, policy
 from deident.config import Config
 from deident.document import Document, Failure, Record
 from deident.errors import (
@@ -24,7 +24,7 @@ from deident.errors import (
 from deident.formats import jsonl
 from deident.labels import Label
 from deident.pipeline import Pipeline, attempt_all
-from deident.replace import SURROGATES, TREATMENTS, treatment
+from deident.replace import SURROGATES
 
 # What a body is by its media type; `?format=` says it otherwise.
 FORMATS: Mapping[str, str] = MappingProxyType(
@@ -70,16 +70,18 @@ class Engine:
     """The pipelines of a configuration, loaded; one for each replacement, with the same detectors."""
 
     def __init__(self, config: Config) -> None:
-        chosen = config.scrub.replace
-        if chosen in SURROGATES and not config.scrub.key_file:
+        chosen = config.scrub.replace or config.scrub.policy or "tag"
+        if chosen == policy.Action.RANDOM:
+            raise UsageError(
+                "random stand-ins are drawn anew for every run, and the workers of a service would disagree"
+            )
+        if chosen in (*SURROGATES, policy.Action.NUMBER) and not config.scrub.key_file:
             raise UsageError("a service that draws surrogates needs a key, or its workers disagree: deident key new")
         self._config = config
         self._pipeline = Pipeline.from_config(config)
-        self._by_replacement = {chosen: self._pipeline}
-        for name in (*TREATMENTS, *(SURROGATES if config.scrub.key_file else ())):
-            if name != chosen:
-                made = treatment(name, key_file=config.scrub.key_file if name in SURROGATES else "")
-                self._by_replacement[name] = replace(self._pipeline, treatment=made)
+        made = policy.offered(config.scrub)
+        self._by_replacement = {name: replace(self._pipeline, treatment=treat) for name, treat in made.items()}
+        self._by_replacement[chosen] = self._pipeline
         self._default = chosen
 
     def warm(self) -> None:
@@ -97,7 +99,7 @@ class Engine:
                 if hasattr(manifest, key):
                     row[key] = getattr(manifest, key)
             rows.append(row)
-        return {"detectors": rows, "steps": list(settings.steps), "joined_by": settings.policy}
+        return {"detectors": rows, "steps": list(settings.steps), "joined_by": settings.overlaps}
 
     def replacements(self) -> dict[str, Any]:
         return {"default": self._default, "names": sorted(self._by_replacement)}

@@ -21,7 +21,7 @@ from deident.document import Document, Span
 from deident.errors import UnknownNameError
 from deident.labels import Label
 from deident.surrogates import _draws, _shapes
-from deident.surrogates._draws import Draw, make_key, read_key
+from deident.surrogates._draws import Draw, hkdf, make_key, read_key
 from deident.surrogates._mentions import Mention, Options
 
 METHODS = ("realistic", "syllables")
@@ -207,11 +207,13 @@ def shift_days(key: bytes, patient: str, *, project: str = "") -> int:
 __all__ = [
     "METHODS",
     "Context",
+    "Draw",
     "Family",
     "Mention",
     "Options",
     "Surrogates",
     "families",
+    "hkdf",
     "make_key",
     "read_key",
     "shift_days",

@@ -31,6 +31,12 @@ _SHORT = re.compile(
 )
 
 
+def _short(text: str, end: int, value: int) -> re.Match[str] | None:
+    """The unit behind a number, if it is none of years: in "93M" and "93 W" it is a man, or somebody white."""
+    short = _SHORT.match(text, end)
+    return None if short is not None and value > 89 and short[0].strip(" -").lower() in ("m", "w") else short
+
+
 def notice(mentions: Sequence[Mention]) -> None:
     """Ages need nothing of the document."""
 
@@ -52,13 +58,34 @@ def surrogate(mention: Mention, draw: Draw, context: None, options: Options) -> 
     return "".join([*made, text[position:]])
 
 
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
+
+
+def said(text: str) -> tuple[int, ...]:
+    """The ages in full years that a text says, in order; 90 for "centenarian" and the like, 0 for weeks and days.
+
+    >>> said("93-year-old"), said("eighty five"), said("18 months"), said("newborn")
+    ((93,), (85,), (1,), ())
+    """
+    found: list[int] = []
+    if not text.isdecimal():
+        text = _THOUSANDS.sub("", _shapes.digits_read(text))
+    for match in _NUMBER.finditer(text):
+        old = match[0]
+        word = match["digits"] is None
+        value = 90 if word and old[-2:].lower() == "an" else _said(old.lower()) if word else int(match["digits"])
+        short = _short(text, match.end(), value)
+        found.append(value if short is None else value // 12 if short["month"] else 0)
+    return tuple(found)
+
+
 def _age(match: re.Match[str], text: str, jitter: int, ages: str) -> str:
     old = match[0]
-    said = match["digits"] is None
-    if said and old[-2:].lower() == "an":
+    word = match["digits"] is None
+    if word and old[-2:].lower() == "an":
         return old if ages == "keep" else "90 or older" if ages == "words" else _shapes.like(old, "nonagenarian")
-    value = _said(old.lower()) if said else int(match["digits"])
-    short = _SHORT.match(text, match.end())
+    value = _said(old.lower()) if word else int(match["digits"])
+    short = _short(text, match.end(), value)
     if short is not None and (not short["month"] or value < 1080):
         return old
     if match["decade"] and value >= 90:
@@ -68,13 +95,13 @@ def _age(match: re.Match[str], text: str, jitter: int, ages: str) -> str:
             return old
         if short is not None:
             return "1080"
-        return "90 or older" if ages == "words" else _shapes.like(old, "ninety") if said else "90"
+        return "90 or older" if ages == "words" else _shapes.like(old, "ninety") if word else "90"
     if not jitter or match["decade"]:
         return old
     new = min(max(value + jitter, 0), 89)
     if new == value:
         new = value - jitter  # at the ends of the range the other way is open
-    if said:
+    if word:
         return _shapes.like(old, _say(new, "-" if "-" in old else " "))
     return f"{new:0{len(match['digits'])}d}" if old[0] == "0" else str(new)
 

@@ -124,6 +124,19 @@ def read(text: str, *, context: Context | None = None) -> date | None:
     return seen.first
 
 
+@lru_cache(maxsize=1 << 14)
+def years(text: str) -> tuple[tuple[int, int], ...]:
+    """The years that are written in the text, in order, each with its last: a decade has ten.
+
+    >>> years("12/30/98 - 1/2/99, or the 1980s")
+    ((1998, 1998), (1999, 1999), (1980, 1989))
+    """
+    stamp = _STAMPED.fullmatch(text)
+    seen = _Text(_unscanned(text if stamp is None else stamp[1] + stamp[3] + stamp[4]), 0, _PLAIN, _zeros)
+    seen.moved()
+    return tuple(seen.years)
+
+
 _STAMPED = re.compile(r"(\d\d)(\d{4}[A-Z])([A-Z]{3})(\d\d|\d{4})", re.ASCII)
 _LONE_LETTER = re.compile(r"(?<![^\W\d_])[lIO]{1,2}(?=\s?/)")
 _MIXED = re.compile(r"(?<![^\W_])(?=[a-zA-Z]{0,11}[01])[a-zA-Z01]{3,12}(?![^\W_])")
@@ -453,6 +466,7 @@ class _Text:
         self.first: date | None = None
         self.day: date | None = None  # the last day in this text that has a month
         self.year: int | None = None
+        self.years: list[tuple[int, int]] = []  # that were written, and not only understood
         self.tokens = _TOKEN.findall(text)
         self.kinds = "".join(map(self.kind, self.tokens))
 
@@ -505,10 +519,12 @@ class _Text:
             short = follows["short"]
             name += follows["between"] + (f"{short[0]}{year % 100:02d}" if short else str(year))
             end = follows.end()
-        before, after = (
-            shift(part, self.days, context=self.context, other=self.other) if part else ""
-            for part in (self.text[: holiday.start()], self.text[end:])
-        )
+            self.years.append((old, old))
+        beside = [
+            _Text(part, self.days, self.context, self.other) for part in (self.text[: holiday.start()], self.text[end:])
+        ]
+        before, after = (text.moved() for text in beside)
+        self.years += [year for text in beside for year in text.years]
         return before + name + after
 
     def _rewrite(self, name: str, span: range) -> None:
@@ -577,6 +593,7 @@ class _Text:
         self.tokens[place] = made
 
     def _put_year(self, place: int, year: int) -> None:
+        self.years.append((year, year))
         self._put(place, year % 100 if self.kinds[place] == "1" else year, padded=True)
 
     def _put_day(self, place: int, day: int) -> None:
@@ -621,6 +638,7 @@ class _Text:
     def _stamp(self, span: range) -> None:
         text = self.tokens[span.start]
         new = self._move(int(text[:4]), int(text[4:6]), int(text[6:8]), full=True)
+        self.years.append((new.year, new.year))
         self.tokens[span.start] = f"{new:%Y%m%d}{text[8:]}"
 
     def _numeric(self, span: range) -> None:
@@ -653,6 +671,7 @@ class _Text:
             orders = ("ymd", *(order for order in orders if order != "ymd"))
         elif int(text[:2]) in (19, 20) and 1 <= int(text[4:]) <= 12:  # 202103, which no other order can be
             new = self._move(int(text[:4]), int(text[4:]), 15)
+            self.years.append((new.year, new.year))
             self.tokens[span.start] = f"{new:%Y%m}"
             return
         for order in orders:
@@ -665,6 +684,7 @@ class _Text:
             if _valid(year, values["m"], values["d"]) is None:
                 continue
             new = self._move(year, values["m"], values["d"], full=True)
+            self.years.append((new.year, new.year))
             parts = {"y": f"{new.year % 10 ** (len(text) - 4):02d}", "m": f"{new.month:02d}", "d": f"{new.day:02d}"}
             self.tokens[span.start] = "".join(parts[field] for field in order)
             return
@@ -755,6 +775,7 @@ class _Text:
             two = self._move(self._number(year) // 100 * 100 + self._number(month), 7, 2).year
             self._put_year(year, one)
             self._put(month, two % 100, padded=True)
+            self.years.append((two, two))
             return
         new = self._move(self._number(year), self._number(month), 15)
         self._put(month, new.month, padded=len(self.tokens[month]) == 2)
@@ -799,7 +820,8 @@ class _Text:
                 new = value - 10 if new > value else value + 10
             self.tokens[place] = _shapes.like(self.tokens[place], _DECADES[(new - 1920) // 10])
         else:
-            self._put_year(place, new)
+            self._put(place, new % 100 if self.kinds[place] == "1" else new, padded=True)
+        self.years.append((new, new + 9))
 
     def _quarter(self, span: range) -> None:
         number, *years = self._places(span, "14")
@@ -867,6 +889,7 @@ class _Text:
     def _put_said_year(self, places: Sequence[int], year: int) -> None:
         if not 1800 <= year <= 2199:
             raise _UnreadableError
+        self.years.append((year, year))
         start, end = places[0], places[-1] + 1
         model = "".join(self.tokens[start:end])
         dash = "-" if "-" in model or " " not in model else " "

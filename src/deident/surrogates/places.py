@@ -80,6 +80,7 @@ _ADDRESS = re.compile(
     rf"(?P<city>[^\W\d_][^,\d\n]{{1,40}}?)(?P<comma>,\s*|\s+)(?P<state>{_STATE_FORM})(?P<gap>\.?,?\s+)?"
     r"(?P<zip>(?<=\s)\d{5}(?:-\d{4})?)?\s*"
 )
+ZIP_DIGITS = str.maketrans("OoIlSB|", "0011581")  # what scanners read for them
 _JOINT = frozenset(" ,.\n\r\t;")
 
 
@@ -248,12 +249,9 @@ def _city(text: str, draw: Draw, context: Context, options: Options) -> str:
     return _shapes.wrapped(text, _shapes.like(text, _drawn_place(city, _home(city, context), draw, options).city))
 
 
-_ZIP_DIGITS = str.maketrans("OoIlSB|", "0011581")
-
-
 def _zip(text: str, draw: Draw, context: Context, options: Options) -> str:
     if any(map(str.isdecimal, text)):
-        text = text.translate(_ZIP_DIGITS)
+        text = text.translate(ZIP_DIGITS)
     match = _ZIP.search(text)
     if match is None or not match[1].isascii():
         return _shapes.scrambled(text, draw, "zip")
