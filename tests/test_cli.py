@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from deident import batch, cli
 from deident.batch import replacing
+from deident.formats import text
 
 ROOT = Path(__file__).parents[1]
 SECRET = "Okonkwo"
@@ -178,6 +180,58 @@ def test_malformed_xml_and_overlapping_gold_are_named_and_the_rest_is_scored(tmp
     assert done.returncode == 1
     assert "deident: x: line 2:" in done.stderr
     assert SECRET not in done.stderr
+
+
+def test_a_note_of_gold_that_cannot_be_read_is_named_once_and_where(tmp_path: Path) -> None:
+    row = {"id": "good", "text": "on 3/4/21", "spans": [{"start": 3, "end": 9, "label": "DATE"}]}
+    xml = "<deIdi2b2>\n<TEXT>Okonkwo</TEX>\n</deIdi2b2>"
+    for side in ("gold", "system"):
+        (tmp_path / side).mkdir()
+        for name in ("good", "bad"):
+            (tmp_path / side / f"{name}.jsonl").write_text(json.dumps(row | {"id": name}) + "\n")
+    (tmp_path / "gold" / "bad.jsonl").rename(tmp_path / "gold" / "bad.xml").write_text(xml)
+    done = run("evaluate", tmp_path / "gold", tmp_path / "system", "--json")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"deident: bad: {tmp_path / 'gold'}: line 2: not well-formed XML")
+    assert done.stderr.count("deident: ") == 1
+    assert json.loads(done.stdout)["documents"] == 1
+
+
+def test_the_official_numbers_say_how_many_notes_they_pass_over(tmp_path: Path) -> None:
+    case = ROOT / "tests" / "golden" / "i2b2_eval" / "cases" / "e02_missing_and_extra_docs"
+    done = run("evaluate", case / "gold", case / "system", "--official", "--json")
+    passed = "2 notes are on one side only: the official script passes over them\n"
+    assert (done.returncode, done.stderr) == (0, passed)
+    assert len(json.loads(done.stdout)["Token"]["docs"]) == 2
+    for side in ("gold", "system"):
+        assert run("convert", case / side, tmp_path / f"{side}.jsonl", "--to", "jsonl").returncode == 0
+    again = run("evaluate", tmp_path / "gold.jsonl", tmp_path / "system.jsonl", "--official", "--json")
+    assert (again.returncode, again.stdout, again.stderr) == (0, done.stdout, passed)
+
+
+def test_whatever_goes_wrong_no_text_is_shown(
+    notes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def trip(*_: object, **__: object) -> None:
+        raise KeyError(SECRET)
+
+    def ended(*arguments: str) -> tuple[object, str]:
+        monkeypatch.setattr(sys, "argv", ["deident", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        return stop.value.code, capsys.readouterr().err
+
+    with monkeypatch.context() as patched:
+        patched.setattr(text, "read", trip)
+        failed = "cannot be read (KeyError)"
+        told = f"deident: a: {failed}\ndeident: ward/b: {failed}\nread 0 notes, 2 failed\n"
+        assert ended("detect", str(notes)) == (1, told)
+    monkeypatch.setattr(batch, "documents", trip)
+    code, told = ended("detect", str(notes))
+    assert code == 1
+    assert told.startswith("deident: stopped by a KeyError in test_cli.py, line ")
+    assert SECRET not in told
+    assert told.count("\n") == 1
 
 
 @pytest.mark.parametrize(

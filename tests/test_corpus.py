@@ -83,6 +83,11 @@ def test_doubtful_places_are_found(note: str, what: str) -> None:
     assert what in [finding.what for finding in stats.check(doc)]
 
 
+def test_a_place_is_named_once_however_many_spans_it_repeats() -> None:
+    doc = Document("a", "Dr. Lee and Dr. Lee: lee side, Lee", (Span(4, 7, Label.DOCTOR), Span(16, 19, Label.DOCTOR)))
+    assert [(found.start, found.end) for found in stats.check(doc)] == [(31, 34)]
+
+
 def test_faults_are_found() -> None:
     doc = Document("a", "Dr. Lee 54-year-old", (Span(0, 8, Label.DOCTOR), Span(4, 7, Label.DOCTOR)))
     found = [finding.what for finding in stats.check(doc) if finding.fault]
@@ -112,7 +117,7 @@ def test_a_carrier_that_is_missing_or_other_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=f"report {first} is not the one"):
         next(corpus.load("mtsamples-phi", carrier=other))
     other.write_text('{"id": 1\n')
-    with pytest.raises(FormatError, match="line 1: the carrier has no object"):
+    with pytest.raises(FormatError, match=r"line 1: .*carrier\.jsonl has no object"):
         next(corpus.load("mtsamples-phi", carrier=other))
 
 
@@ -168,7 +173,10 @@ def test_a_build_from_another_or_a_missing_carrier_writes_nothing(
     other.write_text(carrier.read_text(encoding="utf-8").replace("seen", "met"), encoding="utf-8")
     assert refused(other) == "the carrier's report r1 is not the one that was annotated: its hash differs"
     other.write_text('{"id": "r2", "text": "unused"}\n', encoding="utf-8")
-    assert refused(other) == "the carrier has no report r1"
+    assert refused(other) == f"the carrier {other} has no report r1"
+    other.write_bytes(b'{"id": "r1", "text": "w\xffell"}\n')
+    assert refused(other) == f'line 1: {other} has no object with "id" and "text"'
+
     frozen = corpus.Entry("mtsamples-phi", "r1", Split.TRAIN, "letter", "plain", "p1", corpus.digest(doc.text + "!"))
     monkeypatch.setattr(corpus, "entries", lambda: (frozen,))
     assert refused(carrier) == "the note r1 of mtsamples-phi is not the one that was frozen: its hash differs"
@@ -281,6 +289,18 @@ def test_a_division_keeps_patients_together_and_its_shares(count: int, patients:
 def test_a_share_must_be_above_zero() -> None:
     with pytest.raises(UsageError, match="share above zero"):
         splits.assign([_doc("a", "x")], {"train": 1, "test": 0}, seed=1)
+
+
+def test_commands_refuse_what_does_not_exist(tmp_path: Path) -> None:
+    for command in (["stats", "nope"], ["check", "nope"], ["build", "nope"]):
+        done = CliRunner().invoke(cli.app, ["corpus", *command])
+        assert isinstance(done.exception, UnknownNameError), command
+    (tmp_path / "in.jsonl").write_text('{"id": "a", "text": "x"}\n')
+    for shares in ("train=nan", "train=inf", "train", "=1", "a=1,a=2", "a=-1", "a=1,"):
+        command = ["split", str(tmp_path / "in.jsonl"), "-o", str(tmp_path / "out"), "--shares", shares]
+        done = CliRunner().invoke(cli.app, ["corpus", *command])
+        assert "shares are written as" in str(done.exception), shares
+    assert not (tmp_path / "out").exists()
 
 
 # --- templates -------------------------------------------------------------------------------------------------------

@@ -5,7 +5,9 @@ Results go to standard output or to the file named, progress and messages to sta
 """
 
 import json
+import re
 import sys
+import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -106,7 +108,7 @@ def detect_command(
     config_file: ConfigFile = None,
     max_bytes: MaxBytes = None,
 ) -> None:
-    """Find identifiers and write their spans: who, where, what, how sure, found by whom.
+    """Find identifiers and write where they are.
 
     By default one JSON line a note: {"id", "spans": [{"start", "end", "label", "score", "source"}]}, without its text.
 
@@ -157,7 +159,7 @@ def scrub_command(
     config_file: ConfigFile = None,
     max_bytes: MaxBytes = None,
 ) -> None:
-    """Write the notes anew, without the identifiers that were found.
+    """Write the notes anew, without their identifiers.
 
     Every input file has its counterpart of the same name in the output folder. A note that cannot be processed has
     none, and is named on standard error.
@@ -258,10 +260,10 @@ def compare_command(
     seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
     max_bytes: MaxBytes = None,
 ) -> None:
-    """Set two systems side by side, and say how sure their difference is.
+    """Set two systems side by side, with tests.
 
-    Token level, whatever the label: approximate randomization by note, BCa bootstrap by patient, Wilcoxon signed
-    ranks with Pratt's zeros, and the z-test of two proportions; then NLM Scrubber's aligned tokens.
+    How sure their difference is, at token level, whatever the label: approximate randomization by note, BCa bootstrap
+    by patient, Wilcoxon signed ranks with Pratt's zeros, z-test of two proportions; then NLM Scrubber's aligned tokens.
 
     Example: deident compare gold/ rules.jsonl crf.jsonl
     """
@@ -614,7 +616,7 @@ def corpus_stats(names: Corpora = None, as_json: AsJson = False) -> None:
     from deident import corpus
     from deident.corpus import stats
 
-    numbers = stats.statistics(names or corpus.NAMES)
+    numbers = stats.statistics([corpus.name(name) for name in names] if names else corpus.NAMES)
     if as_json:
         typer.echo(json.dumps(numbers, indent=1))
         return
@@ -650,10 +652,16 @@ def corpus_build(
 
 
 @corpora.command("check")
-def corpus_check(names: Corpora = None, carrier: Carrier = None) -> None:
-    """Look for mistakes of annotation: wrong offsets, untagged repeats of tagged names, slips against the guide.
+def corpus_check(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Corpora; deident-open by default.")
+    ] = None,
+    carrier: Carrier = None,
+) -> None:
+    """Look for mistakes of annotation.
 
-    Stand-off corpora are checked where their carrier is given.
+    Faults are certain: overlaps, white space at the end of a span. Places to look at may be right: untagged repeats of
+    tagged names, slips against the guide. A stand-off corpus is checked with its carrier.
 
     Example: deident corpus check deident-open
     """
@@ -744,7 +752,7 @@ def corpus_split(
 def corpus_sample(
     inputs: Inputs,
     out: Annotated[Path, typer.Option("-o", "--output", help="JSON lines.")],
-    count: Annotated[int | None, typer.Option(help="How many notes; all that are left by default.")] = None,
+    count: Annotated[int | None, typer.Option(min=1, help="How many notes; all that are left by default.")] = None,
     seed: Annotated[int, typer.Option(help="Another one draws other notes.")] = 1,
     read_as: From = None,
 ) -> None:
@@ -767,10 +775,14 @@ def corpus_sample(
 
 
 def _shares(text: str) -> dict[str, float]:
-    try:
-        return {name.strip(): float(share) for name, share in (part.split("=") for part in text.split(","))}
-    except ValueError:
-        raise UsageError("shares are written as train=70,dev=15,test=15") from None
+    """`train=70,dev=15,test=15`"""
+    shares: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, share = (piece.strip() for piece in part.partition("="))
+        if not name or name in shares or not re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", share):
+            raise UsageError("shares are written as train=70,dev=15,test=15, each split once")
+        shares[name] = float(share)
+    return shares
 
 
 # --- what the commands share -----------------------------------------------------------------------------------------
@@ -901,22 +913,27 @@ def _gold_and_systems(
     from deident.evaluate import by_id
 
     failures: list[Failure] = []
+    unread: set[str] = set()  # of gold: what a system says of them cannot be judged, and is no fault of the system
 
-    def kept(found: Iterable[Document | Failure]) -> dict[str, Document]:
+    def kept(found: Iterable[Document | Failure], where: Path) -> dict[str, Document]:
         documents: list[Document] = []
         for item in found:
+            if item.id in unread:
+                continue
             if isinstance(item, Failure):
-                failures.append(item)
+                failures.append(Failure(item.id, f"{where}: {item.reason}"))
             else:
                 documents.append(item)
         return by_id(documents)
 
-    documents = kept(batch.documents([gold], read_as, limit=limit))
+    documents = kept(batch.documents([gold], read_as, limit=limit), gold)
     if not documents:
         _fail(failures)
         raise UsageError(f"there is no note in {gold}")
+    unread.update(failure.id for failure in failures)
     form = system_as or read_as
-    return documents, [kept(batch.predictions(path, documents, form, limit=limit)) for path in systems], failures
+    outputs = [kept(batch.predictions(path, documents, form, limit=limit), path) for path in systems]
+    return documents, outputs, failures
 
 
 def _official(
@@ -926,11 +943,19 @@ def _official(
     from deident.evaluate import i2b2
 
     folders = gold.is_dir() and system.is_dir() and {read_as, system_as} <= {None, "i2b2-2014"}
+    failures: list[Failure] = []
     if folders and any(gold.glob("*.xml")):
         numbers, failed = i2b2.evaluate(gold, system)
-        return cast("dict[str, Any]", numbers), list(failed)
-    documents, outputs, failures = _gold_and_systems(gold, [system], read_as, system_as, limit)
-    return cast("dict[str, Any]", i2b2.evaluate_documents(documents, outputs[0])), failures
+        failures += failed
+        there = [{path.stem for path in folder.glob("*.xml")} for folder in (gold, system)]
+    else:
+        documents, outputs, failures = _gold_and_systems(gold, [system], read_as, system_as, limit)
+        numbers = i2b2.evaluate_documents(documents, outputs[0])
+        there = [set(documents), set(outputs[0])]
+    alone = len((there[0] ^ there[1]) - {failure.id for failure in failures})
+    if alone:
+        typer.echo(f"{alone} notes are on one side only: the official script passes over them", err=True)
+    return cast("dict[str, Any]", numbers), failures
 
 
 def _hash(documents: "dict[str, Document]") -> str:
@@ -976,17 +1001,21 @@ def _scores_table(scores: "Scores") -> str:
         for view in views:
             micro = group[view].micro
             counts = (micro.tp, micro.fp, micro.fn)
-            rows.append((f"{name}, {view.value}", *map(_figure, (micro.p, micro.r, micro.f)), *map(str, counts)))
+            rows.append(
+                (
+                    f"{name}, {view.value.replace('_', ' ')}",
+                    *map(_figure, (micro.p, micro.r, micro.f)),
+                    *map(str, counts),
+                )
+            )
     for label, group in scores.labels.items():
         micro = group[View.TOKEN].micro
-        found = group[View.TOKEN].micro
-        rows.append(
-            (label.value, *map(_figure, (micro.p, micro.r, micro.f)), *map(str, (found.tp, found.fp, found.fn)))
-        )
+        counts = (micro.tp, micro.fp, micro.fn)
+        rows.append((f"{label.value}, token", *map(_figure, (micro.p, micro.r, micro.f)), *map(str, counts)))
     leaks = scores.leaks
     return "\n".join(
         (
-            _table(("token level by label; spans as named", "P", "R", "F", "tp", "fp", "fn"), rows),
+            _table(("", "P", "R", "F", "tp", "fp", "fn"), rows),
             "",
             f"notes scored {scores.documents}, of these without output {len(scores.missing)}",
             f"notes without any leak {leaks.documents_clean} of {leaks.documents} ({leaks.clean_share:.1%})",
@@ -1086,6 +1115,11 @@ def main() -> None:
         sys.exit(2 if isinstance(error, UsageError) else 1)
     except OSError as error:
         typer.echo(f"deident: {error.filename or 'input'}: {error.strerror}", err=True)
+        sys.exit(1)
+    except Exception as error:  # noqa: BLE001 (a traceback may quote a note)
+        *_, last = traceback.extract_tb(error.__traceback__)
+        where = f"{Path(last.filename).name}, line {last.lineno}"
+        typer.echo(f"deident: stopped by a {type(error).__name__} in {where}; please report it", err=True)
         sys.exit(1)
 
 

@@ -150,10 +150,12 @@ SCHEMES: Mapping[str, Mapping[str, Label]] = MappingProxyType(
             "NAME": Label.PATIENT, "PROFESSION": Label.PROFESSION, "LOCATION": Label.LOCATION_OTHER, "AGE": Label.AGE,
             "DATE": Label.DATE, "CONTACT": Label.PHONE, "ID": Label.IDNUM, "OTHER": Label.OTHER,
         },
-        "ner": {  # the four classes of CoNLL and the commoner of OntoNotes
+        "ner": {  # the four classes of CoNLL, the six of WNUT 2017 and the commoner of OntoNotes
             "PER": Label.PATIENT, "PERSON": Label.PATIENT, "ORG": Label.ORGANIZATION, "GPE": Label.CITY,
             "LOC": Label.LOCATION_OTHER, "LOCATION": Label.LOCATION_OTHER, "FAC": Label.LOCATION_OTHER,
-            "ORGANIZATION": Label.ORGANIZATION, "DATE": Label.DATE,
+            "ORGANIZATION": Label.ORGANIZATION, "DATE": Label.DATE, "MISC": Label.OTHER,
+            "CORPORATION": Label.ORGANIZATION, "GROUP": Label.ORGANIZATION, "PRODUCT": Label.OTHER,
+            "CREATIVE-WORK": Label.OTHER,
         },
     }
 )  # fmt: skip

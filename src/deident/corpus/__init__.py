@@ -8,7 +8,6 @@ A split is a property of the document, kept with its hash in `data/splits.jsonl`
 layouts and kinds of note appear in no training document. `DATASHEET.md` tells how all this came to be.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from deident.corpus import standoff
+from deident.corpus.standoff import digest
 from deident.document import Document, Patient
 from deident.errors import FormatError, UnknownNameError, UsageError
-from deident.formats import inline
+from deident.formats import inline, lines
 
 DATA = files("deident.corpus") / "data"
 
@@ -52,10 +52,6 @@ STANDOFF: Mapping[str, str] = {"mtsamples-phi": "text", "aci-phi": "note"}  # co
 NAMES = (OWN, *STANDOFF)
 
 
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
 @cache
 def entries() -> tuple[Entry, ...]:
     """Every document of every corpus, in order."""
@@ -63,9 +59,15 @@ def entries() -> tuple[Entry, ...]:
     return tuple(Entry(**(row | {"split": Split(row["split"])})) for row in rows)
 
 
+def name(given: str) -> str:
+    """The corpus of this name, or an error that lists those there are."""
+    if given not in NAMES:
+        raise UnknownNameError("corpus", given, NAMES)
+    return given
+
+
 def _entries(corpus: str, split: str | None) -> list[Entry]:
-    if corpus not in NAMES:
-        raise UnknownNameError("corpus", corpus, NAMES)
+    name(corpus)
     if split is not None and split not in set(Split):
         raise UnknownNameError("split", split, Split)
     return [entry for entry in entries() if entry.corpus == corpus and split in (None, entry.split)]
@@ -84,7 +86,7 @@ def load(corpus: str, *, split: str | None = None, carrier: Path | None = None) 
     edits = standoff_entries(corpus)
     for entry in wanted:
         if entry.id not in texts:
-            raise UsageError(f"the carrier has no report {entry.id}")
+            raise UsageError(f"the carrier {carrier} has no report {entry.id}")
         doc = standoff.apply(edits[entry.id], texts[entry.id])
         yield _checked(Document(entry.id, doc.text, doc.spans, Patient(entry.patient), _meta(entry)), entry)
 
@@ -136,11 +138,11 @@ def carrier_texts(path: Path, key: str) -> dict[str, str]:
     if not path.is_file():
         raise UsageError(f"there is no carrier file {path}")
     texts: dict[str, str] = {}
-    with path.open(encoding="utf-8") as stream:
-        for number, line in enumerate(stream, 1):
+    with path.open("rb") as stream:
+        for number, line in lines(stream):
             try:
                 row: Any = json.loads(line)
                 texts[str(row["id"])] = str(row[key])
-            except (json.JSONDecodeError, KeyError, TypeError):
-                raise FormatError(f'the carrier has no object with "id" and "{key}"', line=number) from None
+            except (ValueError, KeyError, TypeError, RecursionError):
+                raise FormatError(f'{path} has no object with "id" and "{key}"', line=number) from None
     return texts

@@ -66,7 +66,7 @@ def derive(identifier: str, carrier: str, doc: Document, tokens: int) -> Entry:
     for kind, i, j, k, m in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind != "equal":
             edits.append(Edit(offsets[i], offsets[j] - offsets[i], "".join(after[k:m])))
-    entry = Entry(identifier, _sha256(carrier), tuple(edits), tuple(sorted(doc.spans)), tokens)
+    entry = Entry(identifier, digest(carrier), tuple(edits), tuple(sorted(doc.spans)), tokens)
     if apply(entry, carrier).text != doc.text:
         raise FormatError(f"the edits of {identifier} do not rebuild its note")
     return entry
@@ -74,7 +74,7 @@ def derive(identifier: str, carrier: str, doc: Document, tokens: int) -> Entry:
 
 def apply(entry: Entry, carrier: str) -> Document:
     """The note of an entry. A carrier of another hash is refused: offsets would fall elsewhere."""
-    if _sha256(carrier) != entry.carrier_sha256:
+    if digest(carrier) != entry.carrier_sha256:
         raise FormatError(f"the carrier's report {entry.id} is not the one that was annotated: its hash differs")
     parts: list[str] = []
     position = 0
@@ -84,5 +84,6 @@ def apply(entry: Entry, carrier: str) -> Document:
     return Document(entry.id, "".join([*parts, carrier[position:]]), entry.spans)
 
 
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+def digest(text: str) -> str:
+    """SHA-256 of a text, which names the version of it that was annotated."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

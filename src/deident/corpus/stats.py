@@ -75,7 +75,7 @@ def agreement(carriers: Mapping[str, Path] = MappingProxyType({})) -> dict[str, 
     return result
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Finding:
     """A place to look at. `fault` is certain; the rest may be right (an eponym beside a surname)."""
 
@@ -103,8 +103,12 @@ _REPEATING = frozenset(
 )
 
 
-def check(doc: Document) -> Iterator[Finding]:
-    """Faults (overlap, padding, a title inside a name) and doubts (untagged repeats, untagged dates)."""
+def check(doc: Document) -> list[Finding]:
+    """Faults (overlap, padding) and doubts (a title inside a name, untagged repeats, untagged dates), each once."""
+    return sorted(set(_findings(doc)))
+
+
+def _findings(doc: Document) -> Iterator[Finding]:
     overlap = first_overlap(doc.spans)
     if overlap is not None:
         yield Finding(doc.id, overlap[0].start, overlap[1].end, "overlapping spans", fault=True)

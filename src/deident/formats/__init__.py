@@ -122,7 +122,7 @@ def records(source: Source, name: str, *, limit: int = DEFAULT_LIMIT) -> Iterato
             if beside is not None and beside.exists():
                 files[suffix] = _content(Source(beside, source.id), limit)
         record = form.read(files, name=source.id)
-    except (DeidentError, OSError) as error:
+    except Exception as error:  # noqa: BLE001 (whatever a reader trips over, the other files are read)
         yield Failure(source.id, reason(error))
         return
     yield record
@@ -135,7 +135,7 @@ def _piecewise(source: Source, form: Format, pieces: Pieces, limit: int) -> Iter
             continue
         try:
             record = form.read({form.SUFFIXES[0]: piece}, name=f"{source.id}:{line}")
-        except DeidentError as error:
+        except Exception as error:  # noqa: BLE001 (as above: the other records are read)
             yield Failure(source.id, at_line(line, error))
             continue
         yield record
@@ -154,9 +154,9 @@ def numbered(source: Source, pieces: Pieces, limit: int) -> Iterator[tuple[int, 
                 yield line, piece
 
 
-def at_line(line: int, error: DeidentError) -> str:
+def at_line(line: int, error: Exception) -> str:
     """What is wrong with a piece, and the line of the whole file that it begins at."""
-    return f"line {line}: {error.reason if isinstance(error, FormatError) else error}"
+    return f"line {line}: {error.reason if isinstance(error, FormatError) else reason(error)}"
 
 
 def _content(source: Source, limit: int) -> bytes:
@@ -171,7 +171,10 @@ def _content(source: Source, limit: int) -> bytes:
 
 
 def reason(error: Exception) -> str:
-    return f"cannot be read ({error.strerror})" if isinstance(error, OSError) else str(error)
+    """Why something cannot be read; of an error that we did not raise only its kind, for it may quote the text."""
+    if isinstance(error, OSError):
+        return f"cannot be read ({error.strerror})"
+    return str(error) if isinstance(error, DeidentError) else f"cannot be read ({type(error).__name__})"
 
 
 def decode(data: bytes, *, keep_mark: bool = False) -> str:

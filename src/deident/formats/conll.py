@@ -74,8 +74,8 @@ def read(files: Files, *, name: str) -> Record:
 
 def _ours(lines: list[str]) -> Iterator[Document]:
     heads = [number for number, line in enumerate(lines) if line.startswith("# id = ")]
-    if any(lines[1 : heads[0] if heads else None]):
-        raise FormatError("a line before the first '# id = '", line=2)
+    if not heads or any(lines[1 : heads[0]]):
+        raise FormatError("'# id = ' is missing", line=2)
     for head, following in zip(heads, [*heads[1:], len(lines)], strict=True):
         name = _string(lines, head, "# id = ")
         text = _string(lines, head + 1, "# text = ")
