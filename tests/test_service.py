@@ -167,7 +167,10 @@ def test_a_policy_says_what_callers_may_choose(tmp_path: Path) -> None:
     masked = ask(app, "POST", "/scrub?replace=mask", headers=TEXT, content="on 3/4/2021, x@y.org").text
     assert masked == "on 2021, *******"
     refused = ask(app, "POST", "/scrub?replace=surrogate", headers=TEXT, content="on 3/4/2021")
-    assert (refused.status_code, "there are: mask, null, safe-harbor, tag" in refused.json()["error"]) == (422, True)
+    assert (refused.status_code, "there are: mask, null, tag;" in refused.json()["error"]) == (422, True)
+    weaker = ask(app, "POST", "/scrub?policy=keep-providers", headers=TEXT, content="on 3/4/2021")
+    assert (weaker.status_code, "there are: safe-harbor;" in weaker.json()["error"]) == (422, True)
+    assert [row["name"] for row in ask(app, "GET", "/policies").json()["policies"]] == ["safe-harbor"]
     with pytest.raises(UsageError, match="would disagree"):
         Engine(Config(scrub=Scrub(policy="safe-harbor", replace="random")))
     key = tmp_path / "study.key"
@@ -175,6 +178,21 @@ def test_a_policy_says_what_callers_may_choose(tmp_path: Path) -> None:
     keyed = Config(Detect(detectors=("patterns",)), Scrub(policy="expert-determination", key_file=str(key)))
     answers = ask(create(Engine(keyed), Service()), "POST", "/scrub?replace=tag", headers=TEXT, content="x@y.org").text
     assert answers == "[EMAIL]"
+
+
+def test_callers_choose_among_policies(engine: Engine) -> None:
+    app = create(engine, Service())
+    body = "on 3/4/2021, x@y.org"
+    assert ask(app, "POST", "/scrub?policy=safe-harbor", headers=TEXT, content=body).text == "on 2021, [EMAIL]"
+    masked = ask(app, "POST", "/scrub?policy=safe-harbor&replace=mask", headers=TEXT, content=body)
+    assert masked.text == "on 2021, *******"
+    for wrong in ("policy=expert-determination", "policy=", "policy=lax", "policy=safe-harbor&replace="):
+        assert ask(app, "POST", f"/scrub?{wrong}", headers=TEXT, content=body).status_code == 422
+    offered = ask(app, "GET", "/policies").json()
+    assert offered["default"] is None
+    assert "safe-harbor" in {row["name"] for row in offered["policies"]}
+    assert "expert-determination" not in {row["name"] for row in offered["policies"]}  # it needs a key
+    assert offered["policies"][0]["treat"]["SSN"]
 
 
 def test_models_health_and_openapi(engine: Engine) -> None:

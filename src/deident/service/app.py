@@ -19,7 +19,7 @@ from deident import __version__
 from deident.config import Service
 from deident.errors import MissingPackageError
 from deident.service.access import Access, Rate
-from deident.service.engine import FORMATS, Done, Engine, Refused, encode, format_of
+from deident.service.engine import FORMATS, Asked, Done, Engine, Refused, encode, format_of
 from deident.service.metrics import ROUTES, Counters
 
 try:
@@ -360,7 +360,7 @@ def create(engine: Engine, settings: Service, *, access: Access | None = None, c
         return Response(done.body, media_type=done.media)
 
     async def handle(
-        request: Request, read_as: str | None, write_as: str | None, replacement: str | None, *, scrub: bool
+        request: Request, read_as: str | None, write_as: str | None, asked: Asked, *, scrub: bool
     ) -> Response:
         media, charset = _content_type(request)
         if charset not in ("", "utf-8", "utf8", "us-ascii"):
@@ -371,11 +371,11 @@ def create(engine: Engine, settings: Service, *, access: Access | None = None, c
             raise HTTPException(415, f"say by Content-Type ({known}), or by ?format=, what the body is")
         name = format_of(name)
         to = format_of(write_as) if write_as else None
-        engine.pipeline(replacement)
+        engine.pipeline(asked)
         if name == "jsonl" and to in (None, "jsonl") and media != "application/json":
 
             def some(rows: list[Row]) -> bytes:
-                body, done, failed = engine.lines(rows, replacement=replacement, scrub=scrub)
+                body, done, failed = engine.lines(rows, asked=asked, scrub=scrub)
                 for each in done:
                     count(each)
                 counted.documents("failed", failed)
@@ -384,22 +384,30 @@ def create(engine: Engine, settings: Service, *, access: Access | None = None, c
             return Lines(request, desk, settings, some)
         data = await read_body(request, settings.request_bytes, settings.body_seconds)
         if to is None and (not scrub or (media == "application/json" and name == "jsonl")):
-            return await work(lambda: engine.one(data, read_as=name, replacement=replacement, scrub=scrub))
+            return await work(lambda: engine.one(data, read_as=name, asked=asked, scrub=scrub))
         if scrub:
-            return await work(lambda: engine.scrub(data, read_as=name, write_as=to or name, replacement=replacement))
+            return await work(lambda: engine.scrub(data, read_as=name, write_as=to or name, asked=asked))
         return await work(lambda: engine.detect(data, read_as=name, write_as=to or name))
 
     @app.post("/detect", dependencies=[Depends(may_scrub)], openapi_extra=_BODY, responses=_ANSWERS)
     async def detect(request: Request, form: Form = None, to: To = None) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Find identifiers: who, where, what, how sure. Offsets count code points."""
         check_query(request, "format", "to")
-        return await handle(request, form, to, None, scrub=False)
+        return await handle(request, form, to, Asked(), scrub=False)
 
     @app.post("/scrub", dependencies=[Depends(may_scrub)], openapi_extra=_BODY, responses=_ANSWERS)
-    async def scrub(request: Request, form: Form = None, to: To = None, replacement: Replace = None) -> Response:  # pyright: ignore[reportUnusedFunction]
+    async def scrub(  # pyright: ignore[reportUnusedFunction]
+        request: Request, form: Form = None, to: To = None, policy: Policy = None, manner: Manner = None
+    ) -> Response:
         """The body without the identifiers that were found, in its own format or that of `to`."""
-        check_query(request, "format", "to", "replace")
-        return await handle(request, form, to, replacement, scrub=True)
+        check_query(request, "format", "to", "policy", "replace")
+        return await handle(request, form, to, Asked(policy, manner), scrub=True)
+
+    @app.get("/policies", dependencies=[Depends(may_look)])
+    async def policies(request: Request) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
+        """Under which policies this service scrubs: what becomes of each label, and how it may be shown."""
+        check_query(request)
+        return engine.policies()
 
     @app.get("/models", dependencies=[Depends(may_look)])
     async def models(request: Request) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
@@ -432,7 +440,8 @@ Form = Annotated[
     str | None, Query(alias="format", description="Format of the body, where its media type does not say it.")
 ]
 To = Annotated[str | None, Query(description="Format of the answer; that of the body by default.")]
-Replace = Annotated[str | None, Query(alias="replace", description="What stands instead of an identifier.")]
+Policy = Annotated[str | None, Query(description="What becomes of each kind of identifier; see /policies.")]
+Manner = Annotated[str | None, Query(alias="replace", description="How what is removed is shown: tag, mask …")]
 
 _DOCUMENT = {
     "type": "object",

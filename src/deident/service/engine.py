@@ -24,7 +24,7 @@ from deident.errors import (
 from deident.formats import jsonl
 from deident.labels import Label
 from deident.pipeline import Pipeline, attempt_all
-from deident.replace import SURROGATES
+from deident.replace import SURROGATES, Treatment
 
 # What a body is by its media type; `?format=` says it otherwise.
 FORMATS: Mapping[str, str] = MappingProxyType(
@@ -66,23 +66,48 @@ class Done:
     labels: tuple[Label, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Under which policy, and how what is removed is to be shown; None: as the service is set."""
+
+    policy: str | None = None
+    manner: str | None = None
+
+
 class Engine:
-    """The pipelines of a configuration, loaded; one for each replacement, with the same detectors."""
+    """The pipelines of a configuration, loaded: the same detectors under each policy, in each manner that it allows.
+
+    A service with a policy of its own offers that one alone; what callers ask for can never weaken it.
+    """
 
     def __init__(self, config: Config) -> None:
-        chosen = config.scrub.replace or config.scrub.policy or "tag"
+        scrub = config.scrub
+        chosen = scrub.replace or scrub.policy or policy.Action.TAG
         if chosen == policy.Action.RANDOM:
             raise UsageError(
                 "random stand-ins are drawn anew for every run, and the workers of a service would disagree"
             )
-        if chosen in (*SURROGATES, policy.Action.NUMBER) and not config.scrub.key_file:
+        if chosen in (*SURROGATES, policy.Action.NUMBER) and not scrub.key_file:
             raise UsageError("a service that draws surrogates needs a key, or its workers disagree: deident key new")
         self._config = config
         self._pipeline = Pipeline.from_config(config)
-        made = policy.offered(config.scrub)
-        self._by_replacement = {name: replace(self._pipeline, treatment=treat) for name, treat in made.items()}
-        self._by_replacement[chosen] = self._pipeline
-        self._default = chosen
+        self._by_policy: dict[str, dict[str, Pipeline]] = {}
+        own = policy.load(scrub.policy).name if scrub.policy else ""
+        self._own = own
+        for name in (own,) if own else ("", *policy.names()):
+            settings = plain = scrub
+            if name != own:
+                settings = plain = replace(scrub, policy=name, replace="")
+                keyed = policy.load(name).keyed
+                if keyed and not scrub.key_file:
+                    continue
+                if not keyed:
+                    plain = replace(settings, key_file="")
+            made = {manner: self._with(treat) for manner, treat in policy.offered(settings).items()}
+            self._by_policy[name] = made | {"": self._with(policy.treatment(plain))}
+
+    def _with(self, treat: Treatment) -> Pipeline:
+        return replace(self._pipeline, treatment=treat)
 
     def warm(self) -> None:
         """Everything that loads when first used is loaded: word lists, kernels."""
@@ -101,19 +126,39 @@ class Engine:
             rows.append(row)
         return {"detectors": rows, "steps": list(settings.steps), "joined_by": settings.overlaps}
 
-    def replacements(self) -> dict[str, Any]:
-        return {"default": self._default, "names": sorted(self._by_replacement)}
+    def policies(self) -> dict[str, Any]:
+        """The policies under which this service scrubs, each with the manners that callers may choose."""
+        rows = [
+            policy.load(name if name != self._own else self._config.scrub.policy).to_json()
+            | {"manners": sorted(filter(None, manners))}
+            for name, manners in self._by_policy.items()
+            if name
+        ]
+        return {
+            "default": self._own or None,
+            "policies": rows,
+            "without": sorted(filter(None, self._by_policy.get("", ()))),
+        }
 
-    def pipeline(self, replacement: str | None) -> Pipeline:
-        name = replacement or self._default
-        if name not in self._by_replacement:
-            without = "" if self._config.scrub.key_file else "; this service has no key to draw surrogates from"
-            raise Refused(422, f"no such replacement; there are: {', '.join(sorted(self._by_replacement))}{without}")
-        return self._by_replacement[name]
+    def pipeline(self, asked: Asked) -> Pipeline:
+        """The pipeline of what a caller asks for."""
+        name = self._own if asked.policy is None else asked.policy
+        if name not in self._by_policy or asked.policy == "":
+            there_are = ", ".join(sorted(filter(None, self._by_policy)))
+            raise Refused(422, f"no such policy; there are: {there_are}{self._keyless}")
+        manners = self._by_policy[name]
+        if asked.manner is not None and (asked.manner not in manners or not asked.manner):
+            there_are = ", ".join(sorted(filter(None, manners)))
+            raise Refused(422, f"no such replacement; there are: {there_are}{self._keyless}")
+        return manners[asked.manner or ""]
 
-    def scrub(self, data: bytes, *, read_as: str, write_as: str, replacement: str | None) -> Done:
+    @property
+    def _keyless(self) -> str:
+        return "" if self._config.scrub.key_file else "; this service has no key to draw surrogates from"
+
+    def scrub(self, data: bytes, *, read_as: str, write_as: str, asked: Asked) -> Done:
         """The body of a request without the identifiers that were found, all of it or an error."""
-        pipeline = self.pipeline(replacement)
+        pipeline = self.pipeline(asked)
         documents = _documents(data, read_as)
         done = _all_done(*attempt_all(pipeline.scrub, documents))
         return _written(done, write_as)
@@ -123,9 +168,9 @@ class Engine:
         done = _all_done(*attempt_all(self._pipeline.detect, _documents(data, read_as)))
         return _written(done, write_as)
 
-    def one(self, data: bytes, *, read_as: str, replacement: str | None, scrub: bool) -> Done:
+    def one(self, data: bytes, *, read_as: str, asked: Asked, scrub: bool) -> Done:
         """One document as JSON: {"id", "spans"} of what was found, or the scrubbed document with its text."""
-        work = self.pipeline(replacement).scrub if scrub else self._pipeline.detect
+        work = self.pipeline(asked).scrub if scrub else self._pipeline.detect
         documents = (_object(data),) if read_as == "jsonl" else _documents(data, read_as)
         done = _all_done(*attempt_all(work, documents))
         rows = [jsonl.to_object(doc, text=scrub) for doc in done]
@@ -133,7 +178,7 @@ class Engine:
         return _counted(done, encode(value), "application/json")
 
     def lines(
-        self, rows: Sequence[tuple[int, bytes | None]], *, replacement: str | None, scrub: bool
+        self, rows: Sequence[tuple[int, bytes | None]], *, asked: Asked, scrub: bool
     ) -> tuple[bytes, list[Done], int]:
         """JSON lines, each its object or an error with its number: one that fails does not stop the others.
 
@@ -145,7 +190,7 @@ class Engine:
             try:
                 if row is None:
                     raise Refused(413, "the line is longer than this service reads")
-                worked = self.one(row, read_as="jsonl", replacement=replacement, scrub=scrub)
+                worked = self.one(row, read_as="jsonl", asked=asked, scrub=scrub)
             except Refused as error:
                 answers.append(encode({"line": number, "error": str(error)}))
             else:
