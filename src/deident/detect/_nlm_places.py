@@ -123,24 +123,36 @@ def _institution(view: View, index: int) -> Found | None:
     # a sentence's first words, a title and the like are no part of it
     # "Dr. Arruda at Spindle City Cardiology": the doctor is none either
     titled = _TITLED.search(text[max(0, begin - 8) : begin]) is not None
-    joint = _JOINT.search(name) if titled else None
-    if joint is not None:
+    for joint in ([*_JOINT.finditer(name)][:1] if titled else []) or [*_ENTRY.finditer(name)][-1:]:
         begin += joint.end()
         name = name[joint.end() :]
-    while (head := name.split(None, 1)) and len(head) > 1 and head[0].lower().rstrip(".") in _LEADING:
+    while (head := name.split(None, 1)) and len(head) > 1 and head[0].lower().rstrip(".,") in _LEADING:
         begin += len(name) - len(head[1])
         name = head[1]
     if not name.strip() or name.strip().lower() in _LEADING or not _telling(name):
         return None
     right = _RIGHT.match(text, view.ends[index])
+    cut = _GENERIC_RIGHT.search(text, right.start(), right.end()) if right is not None else None
+    if cut is not None:
+        right = _RIGHT.match(text, view.ends[index], cut.start())
     end = right.end() if right is not None and not word.isupper() else view.ends[index]
     return Found(begin, end, label, "hospital" if label is Label.HOSPITAL else "employer", 0.7)
 
 
 _TITLED = re.compile(r"(?:Dr|Mr|Mrs|Ms|DR)\.?\s$")
 _JOINT = re.compile(r"\s(?:of|at|for)\s(?:the\s)?")
+# A line that ends before the margin, or a preposition: what stands before is another thing ("MRI at …").
+_ENTRY = re.compile(r"\bat\s|(?<=[A-Z]{4})\n[ ]{0,8}(?![A-Z]{4})|(?<=\.)\n[ ]{0,8}|(?<=\d)\n[ ]{0,8}")
+# What goes on behind a hospital's name in capitals and is no part of it.
+_GENERIC_RIGHT = re.compile(
+    r"(?:['’]s)?[ ](?:Emergency|Operating|Outpatient|Inpatient|Note|Notes|Patient|Name|Service|Services|Department|Clinic|"
+    r"Podiatric|Progress|Consultation|Discharge|Rm|Room|Unit|Team|Staff|Attending|Operative|Report|Campus)\b"
+)
 _LEADING = frozenset(
     [
+        *"summary consultation evaluation physical note notes report discharge operative admission history h&p sex".split(),
+        *"facility ed er mri ct mbss dxa dexa ecg hd follow-up surgery progress visit m.d m.d. d.o d.c md do rn req pcp".split(),
+        *"unit emergency physician department education saturday sunday monday tuesday wednesday thursday friday".split(),
         "the",
         "a",
         "an",

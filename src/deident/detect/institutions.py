@@ -54,7 +54,7 @@ _LEARNED = (
     "metry",
 )  # "bariatric", "preventive": adjectives of services
 _BEFORE = frozenset({"lake", "port", "cape", "fort", "camp", "mount", "bayou", "pier", "isle", "canyon"})
-_JOINS = frozenset({"of", "the", "and", "&", "for", "de", "la", "del", "las", "los", "el", "at"})
+_JOINS = frozenset({"of", "the", "and", "&", "for", "de", "la", "del", "las", "los", "el"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,7 @@ class _Lists:
     generic: frozenset[str]
     tails: frozenset[str]
     never: frozenset[str]
+    leading: frozenset[str]
     work: frozenset[str]
     care: frozenset[str]
     landmarks: frozenset[str]
@@ -121,11 +122,11 @@ def _mark(word: str) -> int:
         mark |= _TAIL
     if lower in _JOINS:
         return mark | _JOIN
-    if lower in lists.never:
+    if lower in lists.never or (row_of(word).kinds & Kind.CREDENTIAL and word.isupper() and not mark & _TAIL):
         return mark | _NEVER
     if lower in lists.generic or mark & _HEAD:
         return mark | _GENERIC
-    if not word[0].isalpha() or len(word) < 2:
+    if not word.isalpha() or len(word) < 2:
         return mark
     row = row_of(word)
     known = row.kinds & _PLACES or row.name > row.lower
@@ -191,7 +192,9 @@ def _apart(seen: View, left: int, right: int) -> bool:
     if between.count("\n") != 1 or "\t" in between:
         return True
     line = seen.text.rfind("\n", 0, start) + 1
-    return start - line < 52
+    if start - line < 52 or seen.words[left][0].isdigit() or seen.words[right][0].isdigit():
+        return True
+    return "  " in seen.text[line:start].strip()  # columns are not filled up to the margin
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,14 +216,15 @@ def _name(seen: View, marks: list[int], head: int, floor: int) -> _Found | None:
     style = "capital" if words[head][0].isupper() and not shouted else "plain"
     if style == "plain" and not shouted and not marks[head] & _STRONG:
         return None
-    first = _leftmost(seen, marks, head, floor, style)
+    first = _untitled(seen, _leftmost(seen, marks, head, floor, style), head)
     last = _rightmost(seen, marks, head, style)
-    while first < head and marks[first] & (_JOIN | _NEVER):
+    leading = _lists().leading
+    while first < head and (marks[first] & (_JOIN | _NEVER) or seen.lower[first] in leading or words[first] in "-.'’"):
         first += 1
     firm = _FIRM.match(seen.text, seen.ends[last])
     inside = range(first, last + 1)
     tells = [place for place in inside if _tells(seen, marks, place, last)]
-    if style == "capital":
+    if style == "capital" or (not shouted and not _is_small(seen, head)):
         tells = [place for place in tells if words[place][0].isupper()]
     namelike = any(marks[place] & _NAMELIKE and (style == "capital" or place < head) for place in tells)
     label, weak = _class(seen, first, last)
@@ -251,6 +255,26 @@ def _fills_its_line(seen: View, first: int, last: int) -> bool:
     return not any(map(str.isalnum, rest))
 
 
+def _untitled(seen: View, first: int, head: int) -> int:
+    """Behind "Dr.", the name without the doctor: "[Dr.] Zimmerman of [Radiation Oncology]"."""
+    lower = seen.lower
+    if lower[first - 1 : first] == ["."]:
+        titled = lower[max(0, first - 2) : first - 1]
+    else:
+        titled = lower[max(0, first - 1) : first]
+    if titled and titled[0] in _TITLES:
+        while first < head and lower[first] not in _JOINTS:
+            first += 1
+        while first < head and lower[first] in _JOINTS:
+            first += 1
+    return first
+
+
+def _is_small(seen: View, place: int) -> bool:
+    """Whether no word around has a capital, so that a small letter tells nothing."""
+    return not any(word[0].isupper() for word in seen.words[max(0, place - 9) : place + 4])
+
+
 def _line_is_capital(seen: View, place: int) -> bool:
     """Whether all letters of the line are capitals, so that a capital tells nothing."""
     start = seen.text.rfind("\n", 0, seen.starts[place]) + 1
@@ -279,6 +303,8 @@ def _leftmost(seen: View, marks: list[int], head: int, floor: int, style: str) -
             place = before
             continue
         if mark & _JOIN:
+            if style == "plain" and word != "&" and not (_joins(seen, marks, before, floor) or _is_small(seen, head)):
+                break
             place = before
             continue
         if style == "capital":
@@ -289,6 +315,14 @@ def _leftmost(seen: View, marks: list[int], head: int, floor: int, style: str) -
         place = before
         first = before
     return first
+
+
+def _joins(seen: View, marks: list[int], place: int, floor: int) -> bool:
+    """Whether "of", "and" … belongs to a name in text of one case: "center for", "bank of", but not "horses for"."""
+    place -= 1
+    while place > floor and marks[place] & _JOIN:
+        place -= 1
+    return place >= floor and bool(marks[place] & (_HEAD | _GENERIC)) and not marks[place] & _NEVER
 
 
 def _rightmost(seen: View, marks: list[int], head: int, style: str) -> int:
@@ -347,6 +381,8 @@ def _class(seen: View, first: int, last: int) -> tuple[Label, bool]:
 
 _PREPOSITIONS = frozenset({"at", "for", "with", "of", "by", "@", "w"})
 _FIRMS = frozenset({"inc", "llc", "llp", "ltd", "plc", "pllc", "corp", "incorporated", "bros"})
+_TITLES = frozenset({"dr", "drs", "doctor", "mr", "mrs", "ms", "sr", "rev", "rabbi"})
+_JOINTS = frozenset({"of", "and", "with", "the"})
 _SAINTS = frozenset({"st", "mt", "ft", "no", "bros", "co"})  # whose stop does not end a name
 
 

@@ -944,8 +944,18 @@ def _read_value(text: str, start: int, end: int, field: Field) -> Iterator[Found
         group = "phi" if "phi" in field.value.groupindex and match.start("phi") >= 0 else 0
         span = match.span(group)
         name = field.label in (Label.PATIENT, Label.DOCTOR)
+        tail = _GLUED_TAIL.search(text, *span) if name else None
+        if tail is not None:
+            span = span[0], tail.start()
         if span[0] < span[1] and not (name and _everyday(text[span[0] : span[1]])):
             yield *span, field.label
+
+
+# The name of the next field, or a credential, glued to a name: "Fuqua, LelandMRN", "Dean R.MD"
+_GLUED_TAIL = re.compile(
+    r"(?<=[a-z.])(?:MRN|MR|DOB|Age|Sex|Marital|Middle|First|Last|Phone|Fax|Acct|Med|Rel|Status|Unit|Address|Home|"
+    r"MD|DO|RN|NP|PA|PhD|LMSW|LICSW|LCSW|Attending|Printed|Signed|Date)(?![a-z])|(?<=[A-Z]{2})(?:Hosp|Med|Date)\b"
+)
 
 
 def _everyday(words: str) -> bool:
