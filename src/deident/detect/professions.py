@@ -59,6 +59,8 @@ class _Lists:
     behind: frozenset[str]
     never: frozenset[str]
     time: frozenset[str]
+    weak: frozenset[str]
+    places: frozenset[str]
     objects: Mapping[str, frozenset[str]]
 
 
@@ -66,7 +68,7 @@ class _Lists:
 def _lists() -> _Lists:
     text = files("deident.detect").joinpath("professions.toml").read_text(encoding="utf-8")
     data = tomllib.loads(text)
-    names = ("heads", "others", "staff", "people", "between", "working", "alone", "behind", "time")
+    names = ("heads", "others", "staff", "people", "between", "working", "alone", "behind", "time", "weak", "places")
     sets = {name: frozenset(data[name].split()) for name in names}
     objects = {verb: frozenset(words.split()) for verb, words in data["objects"].items()}
     return _Lists(**sets, never=frozenset(data["never"]["words"].split()), objects=MappingProxyType(objects))
@@ -106,7 +108,7 @@ class Professions:
             if place < reach:
                 continue
             role = int(roles[place])
-            found = _named(seen, place) if role & _HEAD else _retired(seen, place) if role & _RETIRED else None
+            found = _named(seen, place, reach) if role & _HEAD else _retired(seen, place) if role & _RETIRED else None
             if found is None and role & _VERB:
                 found = _verb(seen, place)
             if found is not None:
@@ -135,8 +137,8 @@ def _is_end(seen: View, place: int) -> bool:
     return word[0] in _STOPS or word in _lists().behind or word[0].isdigit() or "\n" in _gap(seen, place - 1, place)
 
 
-def _named(seen: View, place: int) -> tuple[int, int, str] | None:
-    """A job's name whose head stands here, or goes on from here."""
+def _named(seen: View, place: int, reach: int) -> tuple[int, int, str] | None:
+    """A job's name whose head stands here, or goes on from here; the last one ended before `reach`."""
     last = place
     most = min(len(seen.words) - 1, place + _MODIFIERS)
     while last < most and _ROLE[seen.words[last + 1]] & _HEAD and _gap(seen, last, last + 1) in " \n":
@@ -149,7 +151,16 @@ def _named(seen: View, place: int) -> tuple[int, int, str] | None:
     if _is_signed(seen, last) or not (_is_end(seen, last + 1) or _is_sure(seen, first)):
         return None
     rule = _evidence(seen, first, last)
+    if rule is None and reach and first - reach < 6 and seen.lower[last] not in _lists().weak:
+        between = seen.lower[reach:first]
+        if between and _ADDED.issuperset(between) and ("and" in between or "," in between):
+            rule = "apposed"  # "[cattle farmer] and part time [auctioneer]"
     return None if rule is None else (first, last, rule)
+
+
+_ADDED = frozenset(
+    "and , / & a an the part time - full weekend now later then also formerly previously sometime once sometimes".split()
+)
 
 
 def _retired(seen: View, place: int) -> tuple[int, int, str] | None:
@@ -199,6 +210,13 @@ def _beginning(seen: View, place: int) -> int:
         if before == "s" and first > 1 and seen.words[first - 2] in "'’":
             first -= 1
             continue
+        if before == "and" and seen.lower[max(0, first - 2) : first - 1] in (["tool"], ["goat"], ["sheep"], ["hay"]):
+            first -= 2
+            words += 2
+            continue
+        if before.isdigit() and first > 1 and seen.lower[first - 2] in _ARTICLES and not place - first > 2:
+            first -= 1  # "a 911 dispatcher"
+            break
         if not before.isalpha() or before in lists.between or before in lists.people or before in lists.behind:
             break
         if before in _LEAD or before in _ARTICLES or before in _AGED:
@@ -218,6 +236,9 @@ def _evidence(seen: View, first: int, last: int) -> str | None:
     at = first - 1
     if before in _LEAD:
         return "retired"
+    sure = not staff and lower[last] not in lists.weak and lower[last] not in lists.others
+    if before in ("both", "all") and sure and lower[last].endswith("s"):
+        return "apposed"
     if before == "that" and lower[max(0, at - 1)] in ("before", "after", "to") and not staff:
         return "named"
     article = before in _ARTICLES
@@ -226,6 +247,12 @@ def _evidence(seen: View, first: int, last: int) -> str | None:
     if at < 0:
         return None
     lead = lower[at]
+    opens = at == 0 or seen.words[at - 1] in ".;:(" or "\n" in _gap(seen, at - 1, at)
+    if article and sure and before != "the" and (lead in _THEN or (lead in ("is", "was", "be") and (opens or lead != "be"))):
+        if lead not in ("is", "was") or opens or _is_told(seen, at):
+            return "named"
+    if not article and sure and lead in ("now", "formerly", "later", "then") and last > first:
+        return "named"
     if lead == "as" and (article or not staff):
         near = lower[max(0, at - 6) : at]
         if any(word in lists.working for word in near) or (not staff and article and last > first):
@@ -293,11 +320,32 @@ def _apposed(seen: View, at: int, last: int, *, article: bool, staff: bool) -> s
         person = person and not row.kinds & Kind.CREDENTIAL
         if person and _is_titled(seen, at - 1):
             return None
-        if staff and not article:
+        if staff and not article and not (seen.words[at] == "(" and _is_kin(seen, at)):
             return None
-    if not person or not (article or whole or seen.lower[last + 1] in ("at", "for", "with", "in", "from", "x", "of")):
+    if not person or not (article or whole or seen.lower[last + 1] in (_NEAR if staff else _FOLLOW)):
         return None
     return "apposed"
+
+
+_FOLLOW = frozenset(("at", "for", "with", "in", "from", "x", "of", "@", "w", "to", "and", "who", "here", "now", "on"))
+_NEAR = frozenset(("at", "for", "with", "in", "from", "x", "of", "@"))
+_THEN = frozenset(("then", "here", "while", "once", "afterwards", "prior"))
+
+
+def _is_told(seen: View, at: int) -> bool:
+    """Whether somebody of whom a note tells is named in the sentence before "is" or "was"."""
+    begin = at
+    while begin > 0 and at - begin < 30 and seen.words[begin - 1] not in (".", ";") and "\n\n" not in _gap(
+        seen, begin - 1, begin
+    ):
+        begin -= 1
+    people = _lists().people
+    return any(word in people for word in seen.lower[begin:at])
+
+
+def _is_kin(seen: View, at: int) -> bool:
+    """Whether the name before a parenthesis is that of somebody's kin or the patient's."""
+    return any(word in _lists().people for word in seen.lower[max(0, at - 5) : at])
 
 
 def _is_titled(seen: View, place: int) -> bool:
@@ -305,10 +353,35 @@ def _is_titled(seen: View, place: int) -> bool:
     return any(word in ("dr", "drs", "doctor", "attending", "by") for word in seen.lower[max(0, place - 4) : place])
 
 
+def _placed(seen: View, place: int) -> tuple[int, int, str] | None:
+    """ "works nights at the hotel laundry", "cooked in the lunchroom": a verb and the kind of place."""
+    lower = seen.lower
+    at = place + 1
+    if lower[at : at + 1] in (["nights"], ["days"], ["evenings"], ["weekends"]):
+        at += 1
+    if lower[at : at + 1] not in (["at"], ["in"], ["on"]) or lower[at + 1 : at + 2] not in (["the"], ["a"], ["an"], ["his"]):
+        if lower[at : at + 1] != ["in"] or lower[at + 1 : at + 2] == []:
+            return None
+        at -= 1  # "works in landscaping"
+    for last in range(at + 2, min(at + 5, len(lower))):
+        if seen.words[last][0].isupper() and not seen.words[place].isupper() and not seen.words[place][1:2].isupper():
+            return None
+        if lower[last] in _lists().places and _is_end(seen, last + 1):
+            return place, last, "verb"
+        if not lower[last].isalpha():
+            return None
+    return None
+
+
+_PLACED = frozenset(("works", "worked", "working", "cooks", "cooked", "cleans", "cleaned", "sews", "sewed"))
+
+
 def _verb(seen: View, place: int) -> tuple[int, int, str] | None:
     lists, lower = _lists(), seen.lower
     if not _works(seen, place):
         return None
+    if lower[place] in _PLACED and (found := _placed(seen, place)) is not None:
+        return found
     wanted = lists.objects.get(lower[place], frozenset())
     if lower[place] in lists.alone and _is_end(seen, place + 1):
         return place, place, "verb"
@@ -332,12 +405,19 @@ def _works(seen: View, place: int) -> bool:
     if place == 0:
         return False
     before, written = seen.lower[place - 1], seen.words[place - 1]
-    if before in lists.people or before in ("also", "formerly", "still", "now", "and", "then", "previously", "once"):
+    if before in lists.people or before in _BEFORE_VERB:
         return True
+    if seen.words[place][0].isupper() and before in (".", ":", ";") and not seen.words[place].isupper():
+        return "*" not in lists.objects.get(seen.lower[place], frozenset())
     if before in (",", "(", ".", ";") or "\n" in _gap(seen, place - 1, place):
         near = seen.lower[max(0, place - 14) : place]
         return any(word in lists.people for word in near)
     return before in ("law", "here", ")") or _is_name(written)
+
+
+_BEFORE_VERB = frozenset(
+    "also formerly still now and then previously once longer otherwise afterwards herself himself sometimes job last".split()
+)
 
 
 def detector() -> Professions:
