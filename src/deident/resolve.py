@@ -24,6 +24,7 @@ from deident import lexicons
 from deident.document import Document, Span
 from deident.errors import UnknownNameError
 from deident.labels import Category, Label
+from deident.mending import mended
 from deident.view import View, row_of, view
 
 Strength = Callable[[Span], tuple[float, ...]]
@@ -155,7 +156,7 @@ def _is_common(word: str) -> bool:
 
 def trust(doc: Document, spans: tuple[Span, ...]) -> tuple[Span, ...]:
     """The spans, and the other mentions of what some of them found with strong evidence."""
-    seen = view(doc.text)
+    seen = view(mended(doc.text))
     terms = _terms(seen, spans)
     if not terms:
         return spans

@@ -24,6 +24,7 @@ from deident import lexicons
 from deident.document import Document, Span
 from deident.labels import Label
 from deident.lexicons import Kind
+from deident.mending import mended
 from deident.view import Marks, OfWord, View, row_of, view
 
 _NAME = "institutions"
@@ -158,7 +159,7 @@ class Institutions:
     name = _NAME
 
     def detect(self, doc: Document) -> Iterator[Span]:
-        seen = view(doc.text)
+        seen = view(mended(doc.text))
         found_marks = _MARKS.of(seen)
         candidates = np.flatnonzero(found_marks & (_OPENS | _WORK | _CARE | _INTO)).tolist()
         marks: list[int] = found_marks.tolist()

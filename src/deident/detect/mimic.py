@@ -36,6 +36,7 @@ from deident import lexicons
 from deident.document import Document, Span
 from deident.labels import Label
 from deident.lexicons import Kind
+from deident.mending import mended
 from deident.view import OfWord, View, row_of, view
 
 SURE, LIKELY = 0.95, 0.6
@@ -746,7 +747,7 @@ class Mimic:
         self._roles = OfWord(_roles)
 
     def detect(self, doc: Document) -> Iterator[Span]:
-        seen = view(doc.text)
+        seen = view(mended(doc.text))
         roles = list(map(self._roles.__getitem__, seen.words))
         openers: list[int] = []
         reach = 0  # end of the last number found: its other tokens are not looked at again

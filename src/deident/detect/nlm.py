@@ -23,6 +23,7 @@ from deident.detect._nlm_numbers import Found
 from deident.detect._nlm_words import likelihood, read
 from deident.document import Document, Span
 from deident.labels import Label
+from deident.mending import mended
 from deident.view import View, view
 
 __all__ = ["NlmScrubber", "detector", "likelihood", "name_marks"]
@@ -152,7 +153,7 @@ class NlmScrubber:
     name = "nlm"
 
     def detect(self, doc: Document) -> Iterator[Span]:
-        for item in redact(_recognised(view(doc.text))):
+        for item in redact(_recognised(view(mended(doc.text)))):
             yield Span(item.start, item.end, item.label, f"{self.name}:{item.rule}", item.score)
 
     def why(self, span: Span) -> str:

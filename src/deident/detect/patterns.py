@@ -29,6 +29,7 @@ from deident.detect._expressions import ALL, Openings, bits, endings, proven
 from deident.document import Document, Span
 from deident.errors import ConfigError, UnknownNameError
 from deident.labels import Label
+from deident.mending import mended
 
 CONTEXT = 40  # characters before a trigger that `after` and `unless` look at
 
@@ -821,7 +822,7 @@ def tries(text: str, index: _Index | None = None) -> Iterator[tuple[int, Pattern
 
 def found(text: str, index: _Index) -> Iterator[Span]:
     """What the patterns and the fields of an index find, in no order."""
-    text = plain(text)
+    text = plain(mended(text))
     seen = _Text(text)
     for place, pattern in index.tries(text, seen):
         match = _back(pattern, text, place) if pattern.back else pattern.regex.match(text, place)

@@ -23,6 +23,7 @@ from deident.detect import institutions
 from deident.document import Document, Span
 from deident.labels import Label
 from deident.lexicons import Kind
+from deident.mending import mended
 from deident.view import Marks, OfWord, View, row_of, view
 
 _NAME = "professions"
@@ -101,7 +102,7 @@ class Professions:
     name = _NAME
 
     def detect(self, doc: Document) -> Iterator[Span]:
-        seen = view(doc.text)
+        seen = view(mended(doc.text))
         reach = 0
         roles = _ROLES.of(seen)
         for place in np.flatnonzero(roles).tolist():

@@ -1,0 +1,153 @@
+"""The text as it was meant: misread letters, a stuck shift key and a lost case put right, character for character.
+
+The rules know names by their capitals and words by their letters. Three accidents take these from a whole note: a scan
+("Rosenb1um", "H0SPITAL"), a keyboard with caps lock on ("dR. aRCENEAUX"), and typing in one case ("seen by dr gold").
+`mended` undoes them as far as the lexicons tell, and never changes the length, so that offsets hold in both texts. Only
+detectors read the mended text; nothing is written from it.
+"""
+
+import re
+from functools import lru_cache
+from types import MappingProxyType
+
+from deident import lexicons
+from deident.lexicons import Kind
+
+_LEAST = 40  # letters from which a text can be said to be in one case
+_CAPITALS = bytes(range(65, 91))
+_SMALL = bytes(range(97, 123))
+
+# What a glance finds: a letter-like sign between letters, or at the start of a word; a small letter before capitals.
+_HINT = re.compile(r"[A-Za-z][0158|!][A-Za-z]|(?<![\w.-])[0158][a-z]{3}|(?<![\w.-])[0158][A-Z]{3}|(?<![\w-])[a-z][A-Z]{3}")
+_MISREAD = re.compile(r"(?<![\w.@/-])(?=[\w|!]{0,24}?[A-Za-z]{2})[A-Za-z0158|!]{4,24}(?![\w@])")
+_ISOLATED = re.compile(r"(?<![0-9|!])[0158|!](?![0-9|!])")
+_INVERTED = re.compile(r"(?<![\w-])[a-z][A-Z]{2,}(?![a-z])")
+_READINGS = MappingProxyType({"0": "o", "1": "li", "5": "s", "8": "b", "|": "li", "!": "li"})
+
+
+@lru_cache(maxsize=8)
+def mended(text: str) -> str:
+    """The text that was meant, of the same length.
+
+    >>> mended("seen by Dr. Rosenb1um")
+    'seen by Dr. Rosenblum'
+    """
+    if _HINT.search(text) is not None:
+        if len(_INVERTED.findall(text)) >= _TIMES:
+            text = _same_length(text, text.swapcase())
+        text = _MISREAD.sub(lambda match: _reading(match[0]), text)
+    return _cased(text)
+
+
+_TIMES = 4  # words with a small letter before capitals, from which the shift key was stuck
+
+
+def _same_length(text: str, other: str) -> str:
+    return other if len(other) == len(text) else text
+
+
+@lru_cache(maxsize=1 << 12)
+def _reading(word: str) -> str:
+    """The word with its misread letters put right, if that makes a known word and it was none."""
+    if word.isalpha() or not 1 <= len(_ISOLATED.findall(word)) <= 3 or len(re.findall("[0158|!]", word)) > 3:
+        return word
+    if sum(map(str.isalpha, word)) < 3 or _is_known(word):
+        return word
+    readings = [""]
+    for sign in word:
+        readings = [begun + letter for begun in readings for letter in _READINGS.get(sign, sign)]
+    for reading in readings:
+        if _is_known(reading):
+            return _in_case_of(word, reading)
+    return word
+
+
+def _is_known(word: str) -> bool:
+    if not word.isalpha():
+        return False
+    row = lexicons.words().get(word)
+    return row.name > 0 or row.lower > 30 or row.clinical > 0 or bool(row.kinds)
+
+
+def _in_case_of(word: str, reading: str) -> str:
+    letters = [sign for sign in word if sign.isalpha()]
+    if all(map(str.isupper, letters)):
+        return reading.upper()
+    return reading[0].upper() + reading[1:] if not word[0].isalpha() and letters[0].isupper() else reading
+
+
+# --- text in one case ------------------------------------------------------------------------------------------------
+
+_FEW = 0.004  # the share of letters in the other case up to which a text is in one case
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]{3,})?")
+_TITLES = frozenset("dr mr mrs ms drs doctor prof sgt rev fr sr capt lt col cpl maj pastor rabbi sheriff nurse".split())
+_DEGREES = frozenset("md rn np phd dds dpm lcsw licsw cnm facs dnp lpn lvn rrt crna otr arnp aprn fnp rpvi apn mph".split())
+_PLACES = Kind.CITY | Kind.STATE | Kind.COUNTRY | Kind.COUNTY
+_NO_NAME = Kind.MEDICAL | Kind.DISEASE | Kind.DRUG | Kind.ABBREVIATION | Kind.EPONYM | Kind.MONTH | Kind.WEEKDAY
+
+
+def _is_head(word: str) -> bool:
+    """A word on which names of institutions and streets are built."""
+    heads = Kind.HOSPITAL_WORD | Kind.ORGANIZATION_WORD | Kind.STREET_SUFFIX
+    return len(word) > 1 and bool(lexicons.words().get(word).kinds & heads)
+
+
+def _cased(text: str) -> str:
+    raw = text.encode("ascii", "ignore")
+    capitals = len(raw) - len(raw.translate(None, _CAPITALS))
+    small = len(raw) - len(raw.translate(None, _SMALL))
+    if capitals + small < _LEAST or capitals > _FEW * small:
+        return text
+    return _capitalised(text)
+
+
+def _capitalised(text: str) -> str:
+    """A text in small letters with capitals where names are likely."""
+    words = [(match.start(), match[0]) for match in _WORD.finditer(text)]
+    out = list(text)
+    before = ""  # the word before, if it stands close
+    named = False  # whether it is a name
+    stop = 0
+    for start, word in words:
+        close = start - stop <= 2 and "\n" not in text[stop:start]
+        between = text[stop:start] if close else "\n"
+        titled = close and before in _TITLES
+        if len(word) == 1:
+            if named and close and (between != " " or word not in "ai") and word not in "xs":
+                out[start] = word.upper()
+            else:
+                named = False
+            before, stop = word, start + 1
+            continue
+        follows = named and between in (" ", "-", ", ", ". ")
+        name = word in _DEGREES or _is_name(word, titled=titled, named=follows) or (follows and _is_head(word))
+        if word in _DEGREES:
+            out[start : start + len(word)] = word.upper()
+        elif word in _TITLES:
+            out[start] = word[0].upper()
+        elif name and len((capital := word[0].upper())) == 1:
+            out[start] = capital
+        named = name and word not in _DEGREES
+        before, stop = word, start + len(word)
+    return _INITIAL.sub(lambda match: match[0].upper(), "".join(out))
+
+
+_INITIAL = re.compile(r"(?<![\w.])[a-z](?=\.[ ]?(?:[a-z]\.[ ]?)?[A-Z][a-z])")  # "j. Park"
+
+
+@lru_cache(maxsize=1 << 15)
+def _is_name(word: str, *, titled: bool, named: bool) -> bool:
+    if len(word) < 2:
+        return False
+    row = lexicons.words().get(word)
+    if titled:
+        return row.lower < 400_000 and not row.kinds & (Kind.ABBREVIATION | Kind.DEPARTMENT)
+    if row.kinds & _PLACES and row.lower < 2000 and not row.clinical:
+        return True
+    if row.kinds & _NO_NAME or row.clinical:
+        return named and row.last > 20_000 and row.clinical < 5
+    if named and row.last > 500:
+        return row.lower < 200_000
+    if row.name > 2 * row.lower:
+        return True
+    return row.english == 0 and not row.kinds and len(word) > 3
