@@ -96,9 +96,14 @@ def _cased(text: str) -> str:
     raw = text.encode("ascii", "ignore")
     capitals = len(raw) - len(raw.translate(None, _CAPITALS))
     small = len(raw) - len(raw.translate(None, _SMALL))
-    if capitals + small < _LEAST or capitals > _FEW * small:
+    if capitals + small < _LEAST:
         return text
-    return _capitalised(text)
+    if capitals <= _FEW * small:
+        return _capitalised(text)
+    import os
+    if os.environ.get("UP") and small <= _FEW * capitals and len(text.lower()) == len(text):
+        return _capitalised(text.lower())
+    return text
 
 
 def _capitalised(text: str) -> str:
@@ -129,17 +134,26 @@ def _capitalised(text: str) -> str:
             out[start] = capital
         named = name and word not in _DEGREES
         before, stop = word, start + len(word)
-    return _INITIAL.sub(lambda match: match[0].upper(), "".join(out))
+    cased = _INITIAL.sub(lambda match: match[0].upper(), "".join(out))
+    return _STATE.sub(lambda match: match[0].upper() if _is_state(match[0]) else match[0], cased)
 
 
 _INITIAL = re.compile(r"(?<![\w.])[a-z](?=\.[ ]?(?:[a-z]\.[ ]?)?[A-Z][a-z])")  # "j. Park"
 
 
+# "Utica, in", "moab ut 84532": a state's code behind a place that has its capital
+_STATE = re.compile(r"(?<=[a-z][a-z],[ ])[a-z]{2}(?=[\s.,;)]|$)|(?<=[a-z][a-z][ ])[a-z]{2}(?=[ ]{1,2}\d{5}(?!\d)|[ ]?(?:\n|$))")
+
+
+def _is_state(word: str) -> bool:
+    return bool(lexicons.words().get(word).kinds & Kind.STATE_CODE)
+
+
 @lru_cache(maxsize=1 << 15)
 def _is_name(word: str, *, titled: bool, named: bool) -> bool:
-    if len(word) < 2:
-        return False
     row = lexicons.words().get(word)
+    if len(word) < 3 and (row.kinds & (Kind.STATE_CODE | Kind.ABBREVIATION) or not (titled or (named and row.last > 500))):
+        return False
     if titled:
         return row.lower < 400_000 and not row.kinds & (Kind.ABBREVIATION | Kind.DEPARTMENT)
     if row.kinds & _PLACES and row.lower < 2000 and not row.clinical:

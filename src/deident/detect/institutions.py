@@ -225,7 +225,8 @@ def _name(seen: View, marks: list[int], head: int, floor: int) -> _Found | None:
     firm = _FIRM.match(seen.text, seen.ends[last])
     inside = range(first, last + 1)
     tells = [place for place in inside if _tells(seen, marks, place, last)]
-    if style == "capital" or (not shouted and not _is_small(seen, head)):
+    small = style == "plain" and not shouted and _is_small(seen, head)
+    if style == "capital" or not (shouted or small or _is_led(seen, marks, first, head)):
         tells = [place for place in tells if words[place][0].isupper()]
     namelike = any(marks[place] & _NAMELIKE and (style == "capital" or place < head) for place in tells)
     label, weak = _class(seen, first, last)
@@ -233,6 +234,7 @@ def _name(seen: View, marks: list[int], head: int, floor: int) -> _Found | None:
     if not namelike and (style == "plain" or (weak and not plain) or not tells):
         # "PINE TREE NEUROLOGY, P.A.": words of every day, but a firm, or a line of its own
         own = firm is not None or seen.lower[last] in _FIRMS or (not weak and _fills_its_line(seen, first, last))
+        own = own or (style == "plain" and bool(tells) and _is_led(seen, marks, first, head))
         if not (own and any(marks[place] & _WORD and not marks[place] & _HEAD for place in range(first, head))):
             return None
     if firm is not None:
@@ -254,6 +256,15 @@ def _fills_its_line(seen: View, first: int, last: int) -> bool:
     stop = text.find("\n", end)
     rest = text[line:start] + text[end : stop if stop >= 0 else len(text)]
     return not any(map(str.isalnum, rest))
+
+
+def _is_led(seen: View, marks: list[int], first: int, head: int) -> bool:
+    """Whether a name in words of every day stands where a name is wanted: "from white river methodist"."""
+    if not (marks[head] & _STRONG and any(marks[place] & _PLAIN or marks[place] & _HEAD for place in range(first, head))):
+        return False
+    if first == 0 or _apart(seen, first - 1, first):
+        return True
+    return seen.lower[first - 1] in _OPENERS
 
 
 def _untitled(seen: View, first: int, head: int) -> int:
@@ -382,6 +393,7 @@ def _class(seen: View, first: int, last: int) -> tuple[Label, bool]:
 
 _PREPOSITIONS = frozenset({"at", "for", "with", "of", "by", "@", "w"})
 _FIRMS = frozenset({"inc", "llc", "llp", "ltd", "plc", "pllc", "corp", "incorporated", "bros"})
+_OPENERS = frozenset({"at", "from", "to", "for", "of", "@", "attends", "attended", ":", "(", "|", "=", "by"})
 _TITLES = frozenset({"dr", "drs", "doctor", "mr", "mrs", "ms", "sr", "rev", "rabbi"})
 _JOINTS = frozenset({"of", "and", "with", "the"})
 _SAINTS = frozenset({"st", "mt", "ft", "no", "bros", "co"})  # whose stop does not end a name
