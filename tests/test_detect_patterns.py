@@ -274,21 +274,21 @@ def seconds(name: str, text: str) -> float:
     return time.thread_time() - begin
 
 
-SMALL, LARGE = 1500, 6000
+SMALL, LARGE = 750, 6000
 
 
 @EACH
 def test_time_grows_no_faster_than_the_text(pattern: Pattern) -> None:
-    """Four times the text: four times the places that are tried, and, the best of some runs, about the time; a
-    quadratic pattern would take sixteen times as long."""
+    """Eight times the text: eight times the places that are tried, and, the best of some runs, about the time; a
+    quadratic pattern would take sixty-four times as long, a busy machine three times as long as it should."""
     for small, large in zip(worst(pattern, SMALL), worst(pattern, LARGE), strict=True):
         tried = [sum(1 for _ in patterns.tries(text, alone(pattern.name))) for text in (small, large)]
-        assert tried[1] <= 4 * tried[0] + 40
+        assert tried[1] <= 8 * tried[0] + 80
         few = many = 0.0
         for _ in range(5):
             few = min(seconds(pattern.name, small) for _ in range(2))
             many = min(seconds(pattern.name, large) for _ in range(2))
-            if many <= 8 * few + 0.002:
+            if many <= 28 * few + 0.002:
                 break
         else:
             pytest.fail(f"{pattern.name}: {few:.4f} s for {SMALL} characters, {many:.4f} s for {LARGE}")

@@ -26,7 +26,7 @@ FLOORS = (
     {"plugins", "config"},
     {"lexicons"},
     {"tokens"},
-    {"view"},
+    {"view", "mending"},
     {"formats", "learn", "surrogates"},
     {"detect"},
     {"resolve", "replace", "evaluate", "generalise"},

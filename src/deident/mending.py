@@ -13,12 +13,14 @@ from types import MappingProxyType
 from deident import lexicons
 from deident.lexicons import Kind
 
-_LEAST = 40  # letters from which a text can be said to be in one case
+_LEAST = 30  # letters from which a text can be said to be in one case
 _CAPITALS = bytes(range(65, 91))
 _SMALL = bytes(range(97, 123))
 
 # What a glance finds: a letter-like sign between letters, or at the start of a word; a small letter before capitals.
-_HINT = re.compile(r"[A-Za-z][0158|!][A-Za-z]|(?<![\w.-])[0158][a-z]{3}|(?<![\w.-])[0158][A-Z]{3}|(?<![\w-])[a-z][A-Z]{3}")
+_HINT = re.compile(
+    r"[A-Za-z][0158|!][A-Za-z]|(?<![\w.-])[0158][a-z]{3}|(?<![\w.-])[0158][A-Z]{3}|(?<![\w-])[a-z][A-Z]{3}"
+)
 _MISREAD = re.compile(r"(?<![\w.@/-])(?=[\w|!]{0,24}?[A-Za-z]{2})[A-Za-z0158|!]{4,24}(?![\w@])")
 _ISOLATED = re.compile(r"(?<![0-9|!])[0158|!](?![0-9|!])")
 _INVERTED = re.compile(r"(?<![\w-])[a-z][A-Z]{2,}(?![a-z])")
@@ -79,11 +81,26 @@ def _in_case_of(word: str, reading: str) -> str:
 # --- text in one case ------------------------------------------------------------------------------------------------
 
 _FEW = 0.004  # the share of letters in the other case up to which a text is in one case
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]{3,})?")
-_TITLES = frozenset("dr mr mrs ms drs doctor prof sgt rev fr sr capt lt col cpl maj pastor rabbi sheriff nurse".split())
-_DEGREES = frozenset("md rn np phd dds dpm lcsw licsw cnm facs dnp lpn lvn rrt crna otr arnp aprn fnp rpvi apn mph".split())
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]{3,})?")  # "o'hare"; never two runs of letters without a sign between
 _PLACES = Kind.CITY | Kind.STATE | Kind.COUNTRY | Kind.COUNTY
 _NO_NAME = Kind.MEDICAL | Kind.DISEASE | Kind.DRUG | Kind.ABBREVIATION | Kind.EPONYM | Kind.MONTH | Kind.WEEKDAY
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_title(word: str) -> bool:
+    """ "dr", "mrs", but no "chief", which is an adjective as well."""
+    row = lexicons.words().get(word)
+    return bool(row.kinds & Kind.HONORIFIC) and len(word) < 5 and row.lower < 10 * _WORD_FROM
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_degree(word: str) -> bool:
+    """ "md", "rn", but no "do" or "pa"."""
+    row = lexicons.words().get(word)
+    return bool(row.kinds & Kind.CREDENTIAL) and row.lower < _WORD_FROM and not row.kinds & Kind.STREET_SUFFIX
+
+
+_WORD_FROM = 2050  # uses in lower case from which letters are a word as well
 
 
 def _is_head(word: str) -> bool:
@@ -98,12 +115,7 @@ def _cased(text: str) -> str:
     small = len(raw) - len(raw.translate(None, _SMALL))
     if capitals + small < _LEAST:
         return text
-    if capitals <= _FEW * small:
-        return _capitalised(text)
-    import os
-    if os.environ.get("UP") and small <= _FEW * capitals and len(text.lower()) == len(text):
-        return _capitalised(text.lower())
-    return text
+    return _capitalised(text) if capitals <= _FEW * small else text
 
 
 def _capitalised(text: str) -> str:
@@ -116,7 +128,7 @@ def _capitalised(text: str) -> str:
     for start, word in words:
         close = start - stop <= 2 and "\n" not in text[stop:start]
         between = text[stop:start] if close else "\n"
-        titled = close and before in _TITLES
+        titled = close and _is_title(before)
         if len(word) == 1:
             if named and close and (between != " " or word not in "ai") and word not in "xs":
                 out[start] = word.upper()
@@ -125,14 +137,14 @@ def _capitalised(text: str) -> str:
             before, stop = word, start + 1
             continue
         follows = named and between in (" ", "-", ", ", ". ")
-        name = word in _DEGREES or _is_name(word, titled=titled, named=follows) or (follows and _is_head(word))
-        if word in _DEGREES:
+        name = _is_degree(word) or _is_name(word, titled=titled, named=follows) or (follows and _is_head(word))
+        if _is_degree(word):
             out[start : start + len(word)] = word.upper()
-        elif word in _TITLES:
+        elif _is_title(word):
             out[start] = word[0].upper()
-        elif name and len((capital := word[0].upper())) == 1:
+        elif name and len(capital := word[0].upper()) == 1:
             out[start] = capital
-        named = name and word not in _DEGREES
+        named = name and not _is_degree(word)
         before, stop = word, start + len(word)
     cased = _INITIAL.sub(lambda match: match[0].upper(), "".join(out))
     return _STATE.sub(lambda match: match[0].upper() if _is_state(match[0]) else match[0], cased)
@@ -142,7 +154,9 @@ _INITIAL = re.compile(r"(?<![\w.])[a-z](?=\.[ ]?(?:[a-z]\.[ ]?)?[A-Z][a-z])")  #
 
 
 # "Utica, in", "moab ut 84532": a state's code behind a place that has its capital
-_STATE = re.compile(r"(?<=[a-z][a-z],[ ])[a-z]{2}(?=[\s.,;)]|$)|(?<=[a-z][a-z][ ])[a-z]{2}(?=[ ]{1,2}\d{5}(?!\d)|[ ]?(?:\n|$))")
+_STATE = re.compile(
+    r"(?<=[a-z][a-z],[ ])[a-z]{2}(?=[\s.,;)]|$)|(?<=[a-z][a-z][ ])[a-z]{2}(?=[ ]{1,2}\d{5}(?!\d)|[ ]?(?:\n|$))"
+)
 
 
 def _is_state(word: str) -> bool:
@@ -152,7 +166,9 @@ def _is_state(word: str) -> bool:
 @lru_cache(maxsize=1 << 15)
 def _is_name(word: str, *, titled: bool, named: bool) -> bool:
     row = lexicons.words().get(word)
-    if len(word) < 3 and (row.kinds & (Kind.STATE_CODE | Kind.ABBREVIATION) or not (titled or (named and row.last > 500))):
+    if len(word) < 3 and (
+        row.kinds & (Kind.STATE_CODE | Kind.ABBREVIATION) or not (titled or (named and row.last > 500))
+    ):
         return False
     if titled:
         return row.lower < 400_000 and not row.kinds & (Kind.ABBREVIATION | Kind.DEPARTMENT)

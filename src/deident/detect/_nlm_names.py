@@ -746,6 +746,11 @@ def _judged(reading: _Reading, first: int, last: int, kind: str, lead: int) -> R
         or (marks[first] in "rfl" and marks[first + 1] not in ",-'" and not _is_common_name(view.words[first]))
     ):
         first += 1
+    if first < last and (view.words[first] in ("A", "X") or view.words[first].lower() == "law"):
+        # "A BARBER", a signature's "X", "SON-IN-LAW VINCE": no initial, no name
+        mere = reading.capital_note or view.words[first] == "X"
+        if (mere and marks[first + 1] != ".") or (first > 1 and marks[first - 1] == "-" and view.words[first] != "X"):
+            first += 1
     # the letters of a credential look like initials: "Smith, M.D."
     tokens = [i for i in range(first, last + 1) if marks[i] not in "!.,-'\"()is"]
     if not tokens:
@@ -871,6 +876,8 @@ def _full(
         return None  # MiraLAX, EndoGIA: a name has no capitals inside, and such as McRae stay one token
     if medicine and worst < 0.5:
         return None
+    if words[0].lower() in ("french", "fr") and first > 1 and marks[first - 1] == "-" and marks[first - 2] == "d":
+        return None  # 16-FRENCH FOLEY
     kinds = lexicons.phrases().get(" ".join(words)) if len(words) > 1 else Kind(0)
     if kinds & (Kind.DISEASE | Kind.DRUG | Kind.MEDICAL | Kind.EPONYM):
         return None
@@ -882,13 +889,16 @@ def _is_false_initial(reading: _Reading, first: int, last: int) -> bool:
     """ "A Foley was placed", "4 L. Gray sputum", "10 mL. Hohmann": the letter is an article or a unit."""
     words, marks = reading.view.words, reading.symbols
     if marks[first] == "i":
-        if words[first] == "A" and marks[first + 1] != "." and _opens(reading.view, first):
+        if words[first] == "A" and marks[first + 1] != "." and (reading.capital_note or _opens(reading.view, first)):
             return True
         before = marks[first - 1 : first]
         return bool(before) and (before == "d" or reading.gap(first) == "") and before not in ',:(/-"|'
     # "Kerley B lines", "Cannon A waves", "Zoll R series": a name and a letter, then a common word
     after = words[last + 1] if last + 1 < len(words) else ""
     return marks[last] == "i" and after.islower() and marks[last + 1] != "y" and not _is_function(after)
+
+
+_WORDS = Kind.MEDICAL | Kind.DISEASE | Kind.DRUG | Kind.ABBREVIATION | Kind.EPONYM
 
 
 def _alone(reading: _Reading, first: int, last: int, word: str, best: float, eponym: bool, after: str) -> Run | None:
@@ -909,6 +919,13 @@ def _alone(reading: _Reading, first: int, last: int, word: str, best: float, epo
     verb = after == "y" and words[last + 1].islower() == word[1:].islower()
     if eponym and not verb:
         return None
+    if (
+        word.isupper()
+        and reading.capital_note
+        and not verb
+        and (row.clinical or row.lower > row.name or row.kinds & _WORDS)
+    ):
+        return None  # the case tells nothing, so the word must
     if word.isupper() and (len(word) < 4 or (reading.capital_note is False and best < 1.0)):
         return None
     if word.istitle() and row.lower > 3000 and not verb and _opens(reading.view, first):

@@ -399,6 +399,11 @@ def _catch_all(view: View, index: int) -> Found | None:
     place = lexicons.zips().place(chunk[:5]) if len(chunk) in (5, 10) and chunk[:5].isdigit() else None
     if place is not None and place.city.lower() in text[max(0, start - 40) : start].lower():
         return Found(start, end, Label.ZIP, "zip", 0.85)
+    label = _LABELLED.match(chunk)
+    if label is not None:
+        start, chunk = start + label.end(), chunk[label.end() :]
+    if _NO_ID.fullmatch(chunk):
+        return None
     digits = sum(map(str.isdigit, chunk))
     letters = any(map(str.isalpha, chunk))
     if digits < 4 or (digits < 6 and not letters and "-" not in chunk) or end - start > 40 or chunk.endswith("000"):
@@ -417,6 +422,22 @@ def _catch_all(view: View, index: int) -> Found | None:
         return None
     score = 0.85 if digits in (9, 10) and not letters else 0.62 if digits > 5 or letters else 0.55
     return Found(start, end, Label.IDNUM, "id-catch-all", score)
+
+
+# Clock times, ratios, results, obstetric histories, vital signs: digits that identify nobody.
+_NO_ID = re.compile(
+    r"""(?:[01]\d|2[0-3])[0-5]\d-(?:[01]\d|2[0-3])[0-5]\d        # 0815-0905
+      | [GP]\d(?:[-.]?\d){2,4}                                    # P3-0-1-3
+      | \d{1,3}-\d{1,3}/\d{1,3}s?                                 # 138-152/80s
+      | [\d-]{1,8}/[A-Za-z]{1,4}\d?                               # 2800/mm3
+      | \d{1,2}/\d{2,4}-[A-Z]\d                                   # 10/99-X3
+      | (?:BP|HR|RR|SpO2|SPO2|T|P|Temp|Wt|WT)-?\d.{0,40}
+      | \d{2,4}-\d\d-\d\dT\d\d | \d{1,2}T\d{1,2}
+      | (?:ICD|CPT)-?\d.{0,40}
+    """,
+    re.VERBOSE,
+)
+_LABELLED = re.compile(r"(?:FROM|TO|ARRIVED|ENC|MRN|FIN|CSN|VISIT|ACCT|SIGNED|Signed|mrn|acct|fin|csn)(?=[-\d])-?")
 
 
 _EMAIL = re.compile(r"[\w.+%-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,18}")

@@ -21,7 +21,9 @@ _WORD = (
     r"(?:[A-Z][\w'’]{0,24}+(?:[-&][A-Z][\w'’]{0,24}+){0,2}+|[A-Z]\.(?:[A-Z]\.){0,2}+"
     r"|St\.|Mt\.|Ft\.|\d{1,2}(?:st|nd|rd|th))"
 )
-_LEFT = re.compile(rf"(?>{_WORD}(?:[ ]|\n[ ]{{0,8}}+)(?:(?:of|the|and|&|for|de|la|at)[ ]){{0,2}}+){{1,5}}$")
+_LEFT = re.compile(
+    rf"(?<![A-Za-z])(?>{_WORD}(?:[ ]|\n[ ]{{0,8}}+)(?:(?:of|the|and|&|for|de|la|at)[ ]){{0,2}}+){{1,5}}$"
+)
 _RIGHT = re.compile(
     r"""(?:[ ](?:of[ ](?:the[ ])?|for[ ]|at[ ])?(?:[A-Z][\w'’]{1,24}+(?:-[A-Z]\w{0,20}+)?|\#?\d{1,4}+(?![\d/:.-])))
         {0,3}+""",
@@ -126,10 +128,13 @@ def _institution(view: View, index: int) -> Found | None:
     for joint in ([*_JOINT.finditer(name)][:1] if titled else []) or [*_ENTRY.finditer(name)][-1:]:
         begin += joint.end()
         name = name[joint.end() :]
-    while (head := name.split(None, 1)) and len(head) > 1 and head[0].lower().rstrip(".,") in _LEADING:
+    if word.isupper() and (kept := _behind_functions(name)):
+        begin += kept
+        name = name[kept:]
+    while (head := name.split(None, 1)) and len(head) > 1 and head[0].lower().rstrip(".,") in classes()["leading"]:
         begin += len(name) - len(head[1])
         name = head[1]
-    if not name.strip() or name.strip().lower() in _LEADING or not _telling(name):
+    if not name.strip() or name.strip().lower() in classes()["leading"] or not _telling(name):
         return None
     right = _RIGHT.match(text, view.ends[index])
     cut = _GENERIC_RIGHT.search(text, right.start(), right.end()) if right is not None else None
@@ -145,40 +150,30 @@ _JOINT = re.compile(r"\s(?:of|at|for)\s(?:the\s)?")
 _ENTRY = re.compile(r"\bat\s|(?<=[A-Z]{4})\n[ ]{0,8}(?![A-Z]{4})|(?<=\.)\n[ ]{0,8}|(?<=\d)\n[ ]{0,8}")
 # What goes on behind a hospital's name in capitals and is no part of it.
 _GENERIC_RIGHT = re.compile(
-    r"(?:['’]s)?[ ](?:Emergency|Operating|Outpatient|Inpatient|Note|Notes|Patient|Name|Service|Services|Department|Clinic|"
-    r"Podiatric|Progress|Consultation|Discharge|Rm|Room|Unit|Team|Staff|Attending|Operative|Report|Campus)\b"
+    r"(?:['’]s)?[ ](?:Emergency|Operating|Outpatient|Inpatient|Note|Notes|Patient|Name|Service|Services|Department|"
+    r"Clinic|Podiatric|Progress|Consultation|Discharge|Rm|Room|Unit|Team|Staff|Attending|Operative|Report|Campus)\b"
 )
-_LEADING = frozenset(
-    [
-        *"summary consultation evaluation physical note notes report discharge operative admission history h&p sex".split(),
-        *"facility ed er mri ct mbss dxa dexa ecg hd follow-up surgery progress visit m.d m.d. d.o d.c md do rn req pcp".split(),
-        *"unit emergency physician department education saturday sunday monday tuesday wednesday thursday friday".split(),
-        "the",
-        "a",
-        "an",
-        "at",
-        "in",
-        "from",
-        "to",
-        "by",
-        "and",
-        "of",
-        "for",
-        "with",
-        "his",
-        "her",
-        "patient",
-        "pt",
-        "mr",
-        "mrs",
-        "dr",
-        "ms",
-        "she",
-        "he",
-        "this",
-        "history",
-        "past",
-    ]
+
+
+def _behind_functions(name: str) -> int:
+    """Where in a text of capitals the name begins: behind the last word that no name has, "SEEN AT [MERCY]"."""
+    last = 0
+    for match in _FUNCTION.finditer(name):
+        last = match.end()
+    return last
+
+
+def _before_functions(name: str) -> int:
+    """Where in a text of capitals the name ends."""
+    match = _FUNCTION.search(name)
+    return len(name) if match is None else len(name[: match.start()].rstrip())
+
+
+_FUNCTION = re.compile(
+    r"\b(?:AT|FROM|TO|IN|IS|WAS|ARE|WERE|BE|BEEN|BY|WITH|ON|THAN|WHO|WHICH|AS|THAT|THROUGH|THROUGHOUT|VIA|HAS|HAD|HAVE|"
+    r"WILL|SHE|HE|HER|HIS|THEY|PATIENT|PT|(?<!CENTER )(?<!INSTITUTE )(?<!SCHOOL )(?<!COUNCIL )FOR|HERE|OUT|"
+    r"AND (?=IS|WAS|WILL)|BORN|DIED|SENT|SEEN|REFERRED|TRANSFERRED|ATTENDS|WORKS|WORKED|PRACTICE OF)"
+    r"(?:\s(?:THE|A|AN))?\b\s?"
 )
 
 
@@ -189,9 +184,14 @@ def _employer(text: str, word: str, end: int) -> Found | None:
         if match is not None:
             return Found(*match.span("phi"), Label.ORGANIZATION, "employer", 0.85)
     match = _EMPLOYED.match(text, end)
-    if match is None or not _telling(match["phi"]):
+    if match is None:
         return None
-    return Found(*match.span("phi"), Label.ORGANIZATION, "employer", 0.7)
+    phi, begin = match["phi"], match.start("phi")
+    if phi.isupper():
+        phi = phi[: _before_functions(phi)]
+    if not phi or not _telling(phi):
+        return None
+    return Found(begin, begin + len(phi), Label.ORGANIZATION, "employer", 0.7)
 
 
 def _at(text: str, end: int) -> Found | None:
@@ -224,7 +224,10 @@ def _place(view: View, index: int, *, coded: bool = False) -> Iterator[Found]:
             return
         if city is not None:
             yield Found(start, view.ends[index], Label.STATE, "address", 0.85)
-            yield Found(start - len(city[0]), start - len(city[0]) + len(city[1]), Label.CITY, "address", 0.8)
+            begin = _behind_functions(city[1]) if city[1].isupper() else 0
+            if begin < len(city[1]):
+                place = start - len(city[0])
+                yield Found(place + begin, place + len(city[1]), Label.CITY, "address", 0.8)
         elif zipped:
             yield Found(start, view.ends[index], Label.STATE, "address", 0.8)
         return
@@ -239,8 +242,11 @@ def _place(view: View, index: int, *, coded: bool = False) -> Iterator[Found]:
     if view.words[index + last : index + last + 1] and view.words[index + last].lower() in classes()["not_places"]:
         return
     full = bool(kind & _STATES)
-    if full and before.rstrip().endswith(",") and (city := _CITY.search(before)) is not None and _telling(city[1]):
-        yield Found(start - len(city[0]), start - len(city[0]) + len(city[1]), Label.CITY, "address", 0.75)
+    if full and before.rstrip().endswith(",") and (city := _CITY.search(before)) is not None:
+        begin = _behind_functions(city[1]) if city[1].isupper() else 0
+        if _telling(city[1][begin:]):
+            place = start - len(city[0])
+            yield Found(place + begin, place + len(city[1]), Label.CITY, "address", 0.75)
     zipped = full and _ZIPPED.match(text, end) is not None
     preposition = _PREPOSITION.search(before)
     if preposition is None and not zipped:

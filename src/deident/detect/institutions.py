@@ -260,7 +260,9 @@ def _fills_its_line(seen: View, first: int, last: int) -> bool:
 
 def _is_led(seen: View, marks: list[int], first: int, head: int) -> bool:
     """Whether a name in words of every day stands where a name is wanted: "from white river methodist"."""
-    if not (marks[head] & _STRONG and any(marks[place] & _PLAIN or marks[place] & _HEAD for place in range(first, head))):
+    if not (
+        marks[head] & _STRONG and any(marks[place] & _PLAIN or marks[place] & _HEAD for place in range(first, head))
+    ):
         return False
     if first == 0 or _apart(seen, first - 1, first):
         return True
@@ -270,11 +272,8 @@ def _is_led(seen: View, marks: list[int], first: int, head: int) -> bool:
 def _untitled(seen: View, first: int, head: int) -> int:
     """Behind "Dr.", the name without the doctor: "[Dr.] Zimmerman of [Radiation Oncology]"."""
     lower = seen.lower
-    if lower[first - 1 : first] == ["."]:
-        titled = lower[max(0, first - 2) : first - 1]
-    else:
-        titled = lower[max(0, first - 1) : first]
-    if titled and titled[0] in _TITLES:
+    title = first - 2 if lower[first - 1 : first] == ["."] else first - 1
+    if title >= 0 and lower[title] in _TITLES:
         while first < head and lower[first] not in _JOINTS:
             first += 1
         while first < head and lower[first] in _JOINTS:
@@ -315,7 +314,7 @@ def _leftmost(seen: View, marks: list[int], head: int, floor: int, style: str) -
             place = before
             continue
         if mark & _JOIN:
-            if style == "plain" and word != "&" and not (_joins(seen, marks, before, floor) or _is_small(seen, head)):
+            if style == "plain" and word != "&" and not (_joins(marks, before, floor) or _is_small(seen, head)):
                 break
             place = before
             continue
@@ -329,7 +328,7 @@ def _leftmost(seen: View, marks: list[int], head: int, floor: int, style: str) -
     return first
 
 
-def _joins(seen: View, marks: list[int], place: int, floor: int) -> bool:
+def _joins(marks: list[int], place: int, floor: int) -> bool:
     """Whether "of", "and" … belongs to a name in text of one case: "center for", "bank of", but not "horses for"."""
     place -= 1
     while place > floor and marks[place] & _JOIN:

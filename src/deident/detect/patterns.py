@@ -822,7 +822,7 @@ def tries(text: str, index: _Index | None = None) -> Iterator[tuple[int, Pattern
 
 def found(text: str, index: _Index) -> Iterator[Span]:
     """What the patterns and the fields of an index find, in no order."""
-    text = plain(mended(text))
+    text = plain(text)
     seen = _Text(text)
     for place, pattern in index.tries(text, seen):
         match = _back(pattern, text, place) if pattern.back else pattern.regex.match(text, place)
@@ -853,7 +853,7 @@ class Patterns:
     def detect(self, doc: Document) -> Iterator[Span]:
         """The spans by their beginnings; they may overlap, but none lies within another of the same pattern."""
         reached: dict[tuple[str, Label], int] = {}
-        for span in sorted(found(doc.text, _indexed(self.extra)), key=lambda span: (span.start, -span.end)):
+        for span in sorted(found(mended(doc.text), _indexed(self.extra)), key=lambda span: (span.start, -span.end)):
             if reached.get((span.source, span.label), 0) < span.end:
                 reached[span.source, span.label] = span.end
                 yield span

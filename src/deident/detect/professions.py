@@ -62,6 +62,12 @@ class _Lists:
     time: frozenset[str]
     weak: frozenset[str]
     places: frozenset[str]
+    before_verb: frozenset[str]
+    placed: frozenset[str]
+    near: frozenset[str]
+    then: frozenset[str]
+    follow: frozenset[str]
+    added: frozenset[str]
     objects: Mapping[str, frozenset[str]]
 
 
@@ -69,7 +75,25 @@ class _Lists:
 def _lists() -> _Lists:
     text = files("deident.detect").joinpath("professions.toml").read_text(encoding="utf-8")
     data = tomllib.loads(text)
-    names = ("heads", "others", "staff", "people", "between", "working", "alone", "behind", "time", "weak", "places")
+    names = (
+        "heads",
+        "others",
+        "staff",
+        "people",
+        "between",
+        "working",
+        "alone",
+        "behind",
+        "time",
+        "weak",
+        "places",
+        "before_verb",
+        "placed",
+        "near",
+        "then",
+        "follow",
+        "added",
+    )
     sets = {name: frozenset(data[name].split()) for name in names}
     objects = {verb: frozenset(words.split()) for verb, words in data["objects"].items()}
     return _Lists(**sets, never=frozenset(data["never"]["words"].split()), objects=MappingProxyType(objects))
@@ -154,14 +178,9 @@ def _named(seen: View, place: int, reach: int) -> tuple[int, int, str] | None:
     rule = _evidence(seen, first, last)
     if rule is None and reach and first - reach < 6 and seen.lower[last] not in _lists().weak:
         between = seen.lower[reach:first]
-        if between and _ADDED.issuperset(between) and ("and" in between or "," in between):
+        if between and _lists().added.issuperset(between) and ("and" in between or "," in between):
             rule = "apposed"  # "[cattle farmer] and part time [auctioneer]"
     return None if rule is None else (first, last, rule)
-
-
-_ADDED = frozenset(
-    "and , / & a an the part time - full weekend now later then also formerly previously sometime once sometimes".split()
-)
 
 
 def _retired(seen: View, place: int) -> tuple[int, int, str] | None:
@@ -249,9 +268,9 @@ def _evidence(seen: View, first: int, last: int) -> str | None:
         return None
     lead = lower[at]
     opens = at == 0 or seen.words[at - 1] in ".;:(" or "\n" in _gap(seen, at - 1, at)
-    if article and sure and before != "the" and (lead in _THEN or (lead in ("is", "was", "be") and (opens or lead != "be"))):
-        if lead not in ("is", "was") or opens or _is_told(seen, at):
-            return "named"
+    leads = lead in _lists().then or (lead == "be" and opens)
+    if article and sure and before != "the" and (leads or (lead in ("is", "was") and (opens or _is_told(seen, at)))):
+        return "named"
     if not article and sure and lead in ("now", "formerly", "later", "then") and last > first:
         return "named"
     if lead == "as" and (article or not staff):
@@ -323,21 +342,19 @@ def _apposed(seen: View, at: int, last: int, *, article: bool, staff: bool) -> s
             return None
         if staff and not article and not (seen.words[at] == "(" and _is_kin(seen, at)):
             return None
-    if not person or not (article or whole or seen.lower[last + 1] in (_NEAR if staff else _FOLLOW)):
+    if not person or not (article or whole or seen.lower[last + 1] in (_lists().near if staff else _lists().follow)):
         return None
     return "apposed"
-
-
-_FOLLOW = frozenset(("at", "for", "with", "in", "from", "x", "of", "@", "w", "to", "and", "who", "here", "now", "on"))
-_NEAR = frozenset(("at", "for", "with", "in", "from", "x", "of", "@"))
-_THEN = frozenset(("then", "here", "while", "once", "afterwards", "prior"))
 
 
 def _is_told(seen: View, at: int) -> bool:
     """Whether somebody of whom a note tells is named in the sentence before "is" or "was"."""
     begin = at
-    while begin > 0 and at - begin < 30 and seen.words[begin - 1] not in (".", ";") and "\n\n" not in _gap(
-        seen, begin - 1, begin
+    while (
+        begin > 0
+        and at - begin < 30
+        and seen.words[begin - 1] not in (".", ";")
+        and "\n\n" not in _gap(seen, begin - 1, begin)
     ):
         begin -= 1
     people = _lists().people
@@ -360,7 +377,12 @@ def _placed(seen: View, place: int) -> tuple[int, int, str] | None:
     at = place + 1
     if lower[at : at + 1] in (["nights"], ["days"], ["evenings"], ["weekends"]):
         at += 1
-    if lower[at : at + 1] not in (["at"], ["in"], ["on"]) or lower[at + 1 : at + 2] not in (["the"], ["a"], ["an"], ["his"]):
+    if lower[at : at + 1] not in (["at"], ["in"], ["on"]) or lower[at + 1 : at + 2] not in (
+        ["the"],
+        ["a"],
+        ["an"],
+        ["his"],
+    ):
         if lower[at : at + 1] != ["in"] or lower[at + 1 : at + 2] == []:
             return None
         at -= 1  # "works in landscaping"
@@ -374,14 +396,11 @@ def _placed(seen: View, place: int) -> tuple[int, int, str] | None:
     return None
 
 
-_PLACED = frozenset(("works", "worked", "working", "cooks", "cooked", "cleans", "cleaned", "sews", "sewed"))
-
-
 def _verb(seen: View, place: int) -> tuple[int, int, str] | None:
     lists, lower = _lists(), seen.lower
     if not _works(seen, place):
         return None
-    if lower[place] in _PLACED and (found := _placed(seen, place)) is not None:
+    if lower[place] in _lists().placed and (found := _placed(seen, place)) is not None:
         return found
     wanted = lists.objects.get(lower[place], frozenset())
     if lower[place] in lists.alone and _is_end(seen, place + 1):
@@ -406,7 +425,7 @@ def _works(seen: View, place: int) -> bool:
     if place == 0:
         return False
     before, written = seen.lower[place - 1], seen.words[place - 1]
-    if before in lists.people or before in _BEFORE_VERB:
+    if before in lists.people or before in _lists().before_verb:
         return True
     if seen.words[place][0].isupper() and before in (".", ":", ";") and not seen.words[place].isupper():
         return "*" not in lists.objects.get(seen.lower[place], frozenset())
@@ -414,11 +433,6 @@ def _works(seen: View, place: int) -> bool:
         near = seen.lower[max(0, place - 14) : place]
         return any(word in lists.people for word in near)
     return before in ("law", "here", ")") or _is_name(written)
-
-
-_BEFORE_VERB = frozenset(
-    "also formerly still now and then previously once longer otherwise afterwards herself himself sometimes job last".split()
-)
 
 
 def detector() -> Professions:
