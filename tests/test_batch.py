@@ -44,7 +44,7 @@ def lines(*documents: Mapping[str, object]) -> str:
 
 def to_folder(paths: list[Path], out: Path, *, write_as: str | None = None) -> Outcome:
     outcome = Outcome()
-    for _ in batch.to_folder(found, paths, out, outcome, write_as=write_as):
+    for _ in batch.to_folder(batch.here(found), paths, out, outcome, forms=batch.Forms(write_as=write_as)):
         pass
     return outcome
 

@@ -19,7 +19,7 @@ from deident import __version__
 from deident.errors import DeidentError, UsageError
 
 if TYPE_CHECKING:
-    from deident.batch import Outcome
+    from deident.batch import Outcome, Progress
     from deident.config import Config
     from deident.document import Document, Failure
     from deident.evaluate import Scores
@@ -73,6 +73,15 @@ Replacement = Annotated[
 ]
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="Settings in a TOML file.")]
 MaxBytes = Annotated[int | None, typer.Option("--max-bytes", help="Largest file, or record, that is read.")]
+Workers = Annotated[
+    int, typer.Option("--workers", min=0, help="Processes that work side by side; 0: in this one.", show_default=True)
+]
+Seconds = Annotated[
+    float | None, typer.Option("--timeout", help="Seconds after which a note is given up; needs --workers.")
+]
+Quarantine = Annotated[
+    Path | None, typer.Option("--quarantine", help="Write what failed as JSON lines: id and reason, no text.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
 
 
@@ -107,6 +116,9 @@ def detect_command(
     model: Model = None,
     config_file: ConfigFile = None,
     max_bytes: MaxBytes = None,
+    workers: Workers = 0,
+    timeout: Seconds = None,
+    quarantine: Quarantine = None,
 ) -> None:
     """Find identifiers and write where they are.
 
@@ -116,20 +128,20 @@ def detect_command(
     """
     from deident import batch
     from deident.formats import jsonl
-    from deident.pipeline import Pipeline
 
     known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
     config = _config(config_file, detectors, max_bytes, found_by=known | {"patterns": patterns, "model": model})
-    pipeline = Pipeline.from_config(config)
     outcome = batch.Outcome()
-    found = _progress(batch.documents(inputs, read_as, limit=config.limits.file_bytes), "detect")
-    done = batch.results(pipeline.detect, found, outcome)
-    if to is None:
-        batch.write_lines(done, out, lambda doc: _line(jsonl.to_object(doc, text=False)))
-    elif out is None:
-        raise UsageError(f"say with -o where the {to} output goes")
-    else:
-        batch.write_as(done, to, out, outcome)
+    forms = batch.Forms(read_as, None, config.limits.file_bytes)
+    with batch.runner(config, "detect", workers, seconds=timeout) as runner:
+        done = _progress(batch.worked(runner, inputs, outcome, forms=forms), "detect")
+        if to is None:
+            batch.write_lines(done, out, lambda doc: _line(jsonl.to_object(doc, text=False)))
+        elif out is None:
+            raise UsageError(f"say with -o where the {to} output goes")
+        else:
+            batch.write_as(done, to, out, outcome)
+    _quarantine(quarantine, outcome)
     _close(outcome, "read")
 
 
@@ -158,29 +170,51 @@ def scrub_command(
     model: Model = None,
     config_file: ConfigFile = None,
     max_bytes: MaxBytes = None,
+    workers: Workers = 0,
+    timeout: Seconds = None,
+    rename: Annotated[
+        bool, typer.Option("--rename", help="Give files and notes keyed ids for names, which may be identifiers.")
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Keep a journal in the output folder; a run that was killed goes on.")
+    ] = False,
+    manifest: Annotated[
+        Path | None, typer.Option("--manifest", help="Write what the run was: versions, settings, counts; no values.")
+    ] = None,
+    quarantine: Quarantine = None,
 ) -> None:
     """Write the notes anew, without their identifiers.
 
     Every input file has its counterpart of the same name in the output folder. A note that cannot be processed has
-    none, and is named on standard error.
+    none, and is named on standard error. See docs/batch.md for large runs.
 
     Example: deident scrub notes/ -o clean/ --policy safe-harbor
 
     Example: deident scrub notes/ -o clean/ --policy expert-determination --key-file study.key
+
+    Example: deident scrub notes/ -o clean/ --replace surrogate --key-file study.key --workers 2 --resume
     """
+    from datetime import UTC, datetime
+
     from deident import batch
-    from deident.pipeline import Pipeline
 
     known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
     config = _config(config_file, detectors, max_bytes, found_by=known | {"patterns": patterns, "model": model})
     config = _scrubbed_by(config, policy_name, replacement, key_file, as_of, fixed_width=fixed_width)
-    pipeline = Pipeline.from_config(config)
+    began = datetime.now(UTC)
     outcome = batch.Outcome()
-    limit = config.limits.file_bytes
-    run = batch.to_folder(pipeline.scrub, inputs, out, outcome, read_as=read_as, write_as=to, limit=limit)
-    for _ in _progress(run, "scrub"):
-        pass
-    _close(outcome, "scrubbed")
+    forms = batch.Forms(read_as, to, config.limits.file_bytes)
+    keys = batch.run_keys(config, rename=rename, resume=resume)
+    how = {"from": read_as, "to": to, "renamed": rename}
+    with batch.runner(config, "scrub", workers, keys=keys, seconds=timeout) as runner:
+        facts = batch.facts(config, how, keys.kept) if resume else None
+        _rate(batch.to_folder(runner, inputs, out, outcome, forms=forms, rename=keys.names, resume=facts), "scrub")
+    _quarantine(quarantine, outcome)
+    if manifest is not None:
+        with batch.replacing(manifest) as stream:
+            ran = batch.manifest(config, how | {"workers": workers}, outcome.counts(), began=began, key=keys.kept)
+            stream.write((json.dumps(ran, indent=1) + "\n").encode())
+    _close(outcome, "scrubbed" if not outcome.ended_before else "had already scrubbed")
 
 
 @app.command("convert")
@@ -1089,6 +1123,37 @@ def _progress(items: Iterable[T], what: str) -> Iterator[T]:
         for item in items:
             yield item
             progress.advance(task)
+
+
+def _rate(run: "Iterable[Progress]", what: str) -> None:
+    """Runs it, and says how fast it is and what is left: always on a terminal, else every half minute."""
+    import time
+
+    from deident.batch import Progress
+
+    begun = said = time.monotonic()
+    first: Progress | None = None
+    shown = sys.stderr.isatty()
+    for progress in run:
+        first = first or progress
+        now = time.monotonic()
+        if now - said >= (0.2 if shown else 30):
+            said = now
+            line = f"{what}: {progress.line(first, now - begun)}"
+            sys.stderr.write(f"\r\x1b[K{line}" if shown else f"{line}\n")
+            sys.stderr.flush()
+    if shown:
+        sys.stderr.write("\r\x1b[K")
+
+
+def _quarantine(file: Path | None, outcome: "Outcome") -> None:
+    """What failed, for machines; a file for nobody else, since ids may be identifiers."""
+    from deident.batch import replacing
+
+    if file is None:
+        return
+    with replacing(file, private=True) as stream:
+        stream.writelines(_line({"id": failure.id, "reason": failure.reason}) for failure in outcome.failures)
 
 
 def _close(outcome: "Outcome", verb: str) -> None:

@@ -72,6 +72,9 @@ class Document:
             if span.end > size:
                 raise SpanError(f"span {span.start}..{span.end} is outside the text of {size} characters")
 
+    def __reduce__(self) -> tuple[type["Document"], tuple[Any, ...]]:
+        return Document, (self.id, self.text, self.spans, self.patient, dict(self.meta))  # a proxy cannot be pickled
+
     def with_spans(self, spans: Iterable[Span]) -> "Document":
         return replace(self, spans=tuple(sorted(spans)))
 

@@ -24,14 +24,14 @@ class Pipeline:
     least: float = 0.0
 
     @classmethod
-    def from_config(cls, config: Config, *, key: bytes | None = None) -> "Pipeline":
-        """key: what stand-ins are drawn from where the settings name no key file; processes of one run share it."""
+    def from_config(cls, config: Config, *, key: bytes | None = None, run_key: bytes | None = None) -> "Pipeline":
+        """key: in place of that of a key file. run_key: of what is drawn anew in each run, shared by its processes."""
         settings = config.detect
         if not settings.detectors:
             raise UsageError("no detector is named: nothing would be found, and everything would stay")
         return cls(
             tuple(detect.load(name, settings) for name in settings.detectors),
-            policy.treatment(config.scrub, key=key),
+            policy.treatment(config.scrub, key=key, run_key=run_key),
             tuple(step(name) for name in settings.steps),
             check_policy(settings.overlaps),
             settings.least,

@@ -457,19 +457,33 @@ class _File:
 # -- settings ----------------------------------------------------------------------------------------------------------
 
 
-def treatment(settings: Scrub, *, key: bytes | None = None) -> Treatment:
+def treatment(settings: Scrub, *, key: bytes | None = None, run_key: bytes | None = None) -> Treatment:
     """The treatment that `[scrub]` asks for: of a policy, or else one manner for everything that is found.
 
-    key: in place of that of a key file; for a policy that is not keyed, that of the run.
+    key: in place of that of a key file; for a policy that is not keyed, that of the run. run_key: of what is drawn
+    anew in each run; processes of one run share it.
     """
     if not settings.policy:
-        treat = rewriting.treatment(settings.replace or "tag", key_file=settings.key_file, key=key)
+        drawn = key if key is not None else run_key
+        treat = rewriting.treatment(settings.replace or "tag", key_file=settings.key_file, key=drawn)
         return rewriting.fitted(treat) if settings.fixed_width else treat
-    policy = load(settings.policy)
-    if settings.replace:
-        policy = policy.shown_as(settings.replace)
+    policy = _chosen(settings)
     own = read_key(Path(settings.key_file)) if settings.key_file else key if policy.keyed else None
-    return policy.treatment(key=own, run_key=key, as_of=settings.as_of, fixed_width=settings.fixed_width)
+    once = run_key if run_key is not None else key
+    return policy.treatment(key=own, run_key=once, as_of=settings.as_of, fixed_width=settings.fixed_width)
+
+
+def _chosen(settings: Scrub) -> Policy:
+    policy = load(settings.policy)
+    return policy.shown_as(settings.replace) if settings.replace else policy
+
+
+def forgets(settings: Scrub) -> bool:
+    """Whether something is drawn from a key that is forgotten with the run, so that another run draws otherwise."""
+    if not settings.policy:
+        return settings.replace in (*rewriting.SURROGATES, Action.NUMBER) and not settings.key_file
+    used = frozenset(_chosen(settings).actions.values())
+    return Action.RANDOM in used or (Action.NUMBER in used and not settings.key_file)
 
 
 def offered(settings: Scrub) -> Mapping[str, Treatment]:

@@ -18,13 +18,15 @@ Offsets inside deident count code points; a format that counts otherwise convert
 """
 
 import codecs
+import gzip
 import sys
+import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from io import BufferedReader
+from dataclasses import dataclass, field
+from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, Protocol, cast
 
 from deident import plugins
 from deident.document import Failure, Record
@@ -34,6 +36,7 @@ Files = Mapping[str, bytes]
 Pieces = Callable[[BinaryIO], Iterator[tuple[int, bytes]]]
 HEAD_BYTES = 4096
 DEFAULT_LIMIT = 64 * 1024 * 1024
+PACKED = ".gz"
 STANDARD = Path("-")  # standard input, or output
 
 # What standard input, which has no suffix, is by its first character; anything else is plain text.
@@ -50,18 +53,56 @@ class Format(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file to read: where it is, and the id of its record (its name without suffix, below the folder given)."""
+    """One file to read: where it is, and the id of its record (its name without suffix, below the folder given).
+
+    A file packed with gzip is read as what is in it. `content` is what standard input held, for another process.
+    """
 
     path: Path
     id: str
+    content: bytes | None = field(default=None, repr=False)
+
+    @property
+    def packed(self) -> bool:
+        return self.path.suffix.lower() == PACKED
+
+    @property
+    def suffix(self) -> str:
+        return Path(self.path.stem if self.packed else self.path.name).suffix.lower()
+
+    def beside(self, suffix: str) -> Path:
+        """The file that differs in its suffix only."""
+        bare = self.path.with_suffix("") if self.packed else self.path
+        other = bare.with_suffix(suffix)
+        return other.with_name(other.name + self.path.suffix) if self.packed else other
 
     @contextmanager
     def opened(self) -> Generator[BufferedReader]:
-        if self.path == STANDARD:
+        if self.content is not None:
+            yield BufferedReader(cast(Any, BytesIO(self.content)))
+        elif self.path == STANDARD:
             yield cast(BufferedReader, sys.stdin.buffer)
-            return
-        with self.path.open("rb") as stream:
-            yield stream
+        elif self.packed:
+            try:
+                with gzip.open(self.path, "rb") as unpacked, BufferedReader(cast(Any, unpacked)) as stream:
+                    yield stream
+            except EOFError:
+                raise FormatError("the compressed file is cut off") from None
+            except (gzip.BadGzipFile, zlib.error):
+                raise FormatError("the compressed file is damaged") from None
+        else:
+            with self.path.open("rb") as stream:
+                yield stream
+
+    def size(self) -> int:
+        """Bytes as they lie on the disk; 0 where nobody can say."""
+        return self.path.stat().st_size if self.path != STANDARD and self.path.is_file() else 0
+
+
+def named(path: Path) -> str:
+    """The name of a file without its suffix, and without that of its packing."""
+    bare = path.with_suffix("") if path.suffix.lower() == PACKED else path
+    return bare.with_suffix("").as_posix()
 
 
 def load(name: str) -> Format:
@@ -79,7 +120,7 @@ def guess(source: Source) -> str:
         raise UsageError(f"cannot tell the format of {path}, which is no regular file; say --from")
     with source.opened() as stream:
         head = stream.peek(HEAD_BYTES)[:HEAD_BYTES].removeprefix(codecs.BOM_UTF8)
-    suffix = path.suffix.lower() if path != STANDARD else _SUFFIX_BY_START.get(head.lstrip()[:1], ".txt")
+    suffix = source.suffix if path != STANDARD else _SUFFIX_BY_START.get(head.lstrip()[:1], ".txt")
     for name in names():
         sniff = getattr(load(name), "sniff", None)
         if sniff is not None and sniff(suffix, head):
@@ -100,10 +141,11 @@ def sources(inputs: Iterable[Path], suffix: str | None = None) -> Iterator[Sourc
             for path in sorted(given.rglob("*")):
                 inner = path.relative_to(given)
                 hidden = any(part.startswith(".") for part in inner.parts)
-                if path.is_file() and not hidden and suffix in (None, path.suffix.lower()):
-                    yield Source(path, inner.with_suffix("").as_posix())
+                source = Source(path, named(inner))
+                if path.is_file() and not hidden and suffix in (None, source.suffix):
+                    yield source
         elif given.exists():
-            yield Source(given, given.stem)
+            yield Source(given, named(Path(given.name)))
         else:
             raise UsageError(f"there is no file or folder {given}")
 
@@ -118,7 +160,7 @@ def records(source: Source, name: str, *, limit: int = DEFAULT_LIMIT) -> Iterato
             return
         files = {form.SUFFIXES[0]: _content(source, limit)}
         for suffix in form.SUFFIXES[1:]:
-            beside = source.path.with_suffix(suffix) if source.path != STANDARD else None
+            beside = source.beside(suffix) if source.path != STANDARD else None
             if beside is not None and beside.exists():
                 files[suffix] = _content(Source(beside, source.id), limit)
         record = form.read(files, name=source.id)
@@ -130,15 +172,15 @@ def records(source: Source, name: str, *, limit: int = DEFAULT_LIMIT) -> Iterato
 
 def _piecewise(source: Source, form: Format, pieces: Pieces, limit: int) -> Iterator[Record | Failure]:
     for line, piece in numbered(source, pieces, limit):
-        if isinstance(piece, Failure):
-            yield piece
-            continue
-        try:
-            record = form.read({form.SUFFIXES[0]: piece}, name=f"{source.id}:{line}")
-        except Exception as error:  # noqa: BLE001 (as above: the other records are read)
-            yield Failure(source.id, at_line(line, error))
-            continue
-        yield record
+        yield piece if isinstance(piece, Failure) else of_piece(source, form, line, piece)
+
+
+def of_piece(source: Source, form: Format, line: int, piece: bytes) -> Record | Failure:
+    """The record of one piece of a file."""
+    try:
+        return form.read({form.SUFFIXES[0]: piece}, name=f"{source.id}:{line}")
+    except Exception as error:  # noqa: BLE001 (as above: the other records are read)
+        return Failure(source.id, at_line(line, error))
 
 
 def numbered(source: Source, pieces: Pieces, limit: int) -> Iterator[tuple[int, bytes | Failure]]:
@@ -160,7 +202,7 @@ def at_line(line: int, error: Exception) -> str:
 
 
 def _content(source: Source, limit: int) -> bytes:
-    size = source.path.stat().st_size if source.path != STANDARD else 0
+    size = 0 if source.packed else source.size()
     if size <= limit:
         with source.opened() as stream:
             data = stream.read(limit + 1)  # a pipe says no size

@@ -21,7 +21,7 @@ from deident.document import Document, Span
 from deident.errors import UnknownNameError
 from deident.labels import Label
 from deident.surrogates import _draws, _shapes
-from deident.surrogates._draws import Draw, hkdf, make_key, read_key
+from deident.surrogates._draws import Draw, hkdf, make_key, purpose_key, read_key
 from deident.surrogates._mentions import Mention, Options
 
 METHODS = ("realistic", "syllables")
@@ -215,6 +215,7 @@ __all__ = [
     "families",
     "hkdf",
     "make_key",
+    "purpose_key",
     "read_key",
     "shift_days",
     "treatment",

@@ -66,6 +66,13 @@ def surrogate_key(master: bytes, project: str = "") -> bytes:
     return hkdf(master, b"deident/surrogates/1/" + project.encode("utf-8", "surrogatepass"))
 
 
+def purpose_key(master: bytes, purpose: str) -> bytes:
+    """A key for something else than surrogates ("names" of files), from which these cannot be told."""
+    if len(master) < LEAST_KEY:
+        raise UsageError(f"a key must have at least {LEAST_KEY} bytes, not {len(master)}")
+    return hkdf(master, b"deident/" + purpose.encode("ascii") + b"/1")
+
+
 _INNER = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER = bytes(byte ^ 0x5C for byte in range(256))
 
