@@ -9,7 +9,7 @@ import json
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +19,7 @@ from deident.batch._journal import digest
 from deident.config import Config
 from deident.surrogates import purpose_key
 
+_SECTIONS = frozenset({"detect", "scrub", "limits"})
 _PRIVATE = frozenset({"roster", "providers", "key_file"})
 _PACKAGES = ("numpy", "numba", "lxml", "marisa-trie", "scikit-learn", "onnxruntime", "torch", "pyarrow")
 
@@ -29,7 +30,7 @@ def settings(config: Config) -> dict[str, Any]:
 
 
 def _plain(config: Config) -> list[tuple[str, dict[str, Any]]]:
-    return [(section, cast(dict[str, Any], held)) for section, held in asdict(config).items()]
+    return [(section, cast(dict[str, Any], held)) for section, held in asdict(config).items() if section in _SECTIONS]
 
 
 def _told(name: str, value: object) -> object:
@@ -65,7 +66,8 @@ def facts(config: Config, how: Mapping[str, object], key: bytes | None) -> dict[
         for section, held in _plain(config)
         for name, value in sorted(held.items())
     ]
-    whole = json.dumps([told, sorted(how.items()), fingerprint(key) if key is not None else ""], default=str)
+    year = config.scrub.as_of or date.today().year  # in which ages are told
+    whole = json.dumps([told, year, sorted(how.items()), fingerprint(key) if key is not None else ""], default=str)
     return {"program": f"deident {__version__}", "settings": hashlib.sha256(whole.encode()).hexdigest()}
 
 
