@@ -226,7 +226,7 @@ def test_whatever_goes_wrong_no_text_is_shown(
         failed = "cannot be read (KeyError)"
         told = f"deident: a: {failed}\ndeident: ward/b: {failed}\nread 0 notes, 2 failed\n"
         assert ended("detect", str(notes)) == (1, told)
-    monkeypatch.setattr(batch, "documents", trip)
+    monkeypatch.setattr(batch, "worked", trip)
     code, told = ended("detect", str(notes))
     assert code == 1
     assert told.startswith("deident: stopped by a KeyError in test_cli.py, line ")
