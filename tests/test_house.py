@@ -24,6 +24,7 @@ FLOORS = (
     {"labels"},
     {"document"},
     {"plugins", "config"},
+    {"patients"},
     {"lexicons"},
     {"tokens"},
     {"view", "mending"},
@@ -171,7 +172,7 @@ def test_every_setting_is_documented() -> None:
     docs = (Path(__file__).parents[1] / "docs" / "detectors.md").read_text(encoding="utf-8")
     shown = config.build(config.Config, tomllib.loads(_settings_shown(docs)), where="docs/detectors.md")
     assert shown.detect.detectors == config.Detect().detectors
-    for section in ("detect", "scrub", "limits"):
+    for section in ("detect", "patients", "scrub", "limits"):
         for setting in fields(getattr(config.Config(), section)):
             assert f"\n{setting.name} = " in _settings_shown(docs), f"{section}.{setting.name}"
 

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 
 from deident import replace
-from deident.config import Config, Detect
+from deident.config import Config, Detect, Scrub
 from deident.document import Document, Failure, Span
 from deident.errors import UsageError
 from deident.pipeline import Pipeline, attempt, attempt_all
+from deident.surrogates import make_key
 from tests.strategies import texts
 
 ROOT = Path(__file__).parents[1]
@@ -57,3 +59,24 @@ def test_what_was_found_is_gone_and_the_rest_stays(text: str) -> None:
     scrubbed = pipeline.scrub(Document("a", text))
     assert len(doc.spans) == len(scrubbed.spans)
     assert scrubbed.text == replace.apply(doc, replace.tag).text
+
+
+def test_spans_of_stand_ins_stay_behind(tmp_path: Path) -> None:
+    key = tmp_path / "k"
+    make_key(key)
+    doc = Document("n", "Call 303-555-0182 on 3/4/2019.")
+
+    def labels(**settings: Any) -> list[str]:
+        given: dict[str, Any] = {"key_file": str(key)} | settings
+        scrub = Scrub(**given)
+        made = Pipeline.from_config(Config(Detect(detectors=("patterns",)), scrub)).scrub(doc)
+        return [span.label.value for span in made.spans]
+
+    assert labels(replace="surrogate") == []
+    assert labels(replace="surrogate", spans="all") == ["PHONE", "DATE"]
+    assert labels(replace="mask", key_file="") == ["PHONE", "DATE"]
+    assert labels(replace="mask", key_file="", spans="none") == []
+    assert labels(policy="safe-harbor", replace="random", key_file="") == ["DATE"]
+    assert labels(policy="expert-determination") == []
+    with pytest.raises(UsageError, match="'all', 'none' or 'tags', not 'some'"):
+        labels(key_file="", spans="some")

@@ -101,3 +101,34 @@ def test_overlapping_spans_are_refused() -> None:
 def test_the_mask_keeps_blanks() -> None:
     doc = Document("a", "Ada\nOkoro x", (Span(0, 9, Label.PATIENT),))
     assert replace.apply(doc, replace.mask).text == "***\n***** x"
+
+
+def _longer(doc: Document, span: Span) -> str:
+    return f"<{doc.text[span.start : span.end]}>" if span.label is not Label.AGE else ""
+
+
+@given(documents(), documents())
+def test_other_annotation_is_carried_onto_the_new_text(doc: Document, other: Document) -> None:
+    doc = doc.with_spans(resolve(doc.spans))
+    new = replace.rewritten(doc, _longer)
+    assert new.document == replace.apply(doc, _longer)
+    theirs = [span for span in other.spans if span.end <= len(doc.text)]
+    carried = new.carried(theirs)
+    assert all(span.end <= len(new.document.text) for span in carried)
+    for span in theirs:
+        if not any(span.overlaps(own) for own in doc.spans):
+            (moved,) = new.carried([span])
+            assert new.document.text[moved.start : moved.end] == doc.text[span.start : span.end]
+    for own, move in zip(doc.spans, new.moves, strict=True):
+        assert new.document.text[move.new_start : move.new_end] == _longer(doc, own)
+        assert [(s.start, s.end) for s in new.carried([own])] == (
+            [(move.new_start, move.new_end)] if move.new_end > move.new_start else []
+        )
+
+
+def test_a_span_that_a_replacement_touches_is_widened_over_it() -> None:
+    doc = Document("a", "Ada Okoro seen", (Span(0, 9, Label.PATIENT),))
+    new = replace.rewritten(doc, replace.tag)
+    assert new.document.text == "[PATIENT] seen"
+    (part,) = new.carried([Span(4, 14, Label.OTHER)])
+    assert (part.start, part.end) == (0, 14)

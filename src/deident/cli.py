@@ -71,6 +71,13 @@ Replacement = Annotated[
         "allows.",
     ),
 ]
+PatientPath = Annotated[
+    str | None, typer.Option("--patient-path", help="Whose note it is, by its path, as in '{patient}/*'.")
+]
+PatientColumn = Annotated[
+    str | None, typer.Option("--patient-column", help="The same, by a column or a field of the note's meta.")
+]
+PatientMap = Annotated[Path | None, typer.Option("--patient-map", help="The same, by a CSV of note_id and patient_id.")]
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="Settings in a TOML file.")]
 MaxBytes = Annotated[int | None, typer.Option("--max-bytes", help="Largest file, or record, that is read.")]
 Workers = Annotated[
@@ -114,6 +121,9 @@ def detect_command(
     whole_roster: WholeRoster = False,
     patterns: OwnPatterns = None,
     model: Model = None,
+    patient_path: PatientPath = None,
+    patient_column: PatientColumn = None,
+    patient_map: PatientMap = None,
     config_file: ConfigFile = None,
     max_bytes: MaxBytes = None,
     workers: Workers = 0,
@@ -131,6 +141,7 @@ def detect_command(
 
     known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
     config = _config(config_file, detectors, max_bytes, found_by=known | {"patterns": patterns, "model": model})
+    config = _grouped(config, patient_path, patient_column, patient_map)
     outcome = batch.Outcome()
     forms = batch.Forms(read_as, None, config.limits.file_bytes)
     with batch.runner(config, "detect", workers, seconds=timeout) as runner:
@@ -155,6 +166,13 @@ def scrub_command(
     replacement: Replacement = None,
     key_file: Annotated[
         Path | None, typer.Option("--key-file", help="Of the surrogates: the same key gives the same stand-ins.")
+    ] = None,
+    patient_path: PatientPath = None,
+    patient_column: PatientColumn = None,
+    patient_map: PatientMap = None,
+    spans: Annotated[
+        str | None,
+        typer.Option("--spans", help="Spans in the output: all, none, or tags (the default): not those of stand-ins."),
     ] = None,
     as_of: Annotated[
         int | None, typer.Option("--as-of", help="The year in which ages are told from years of birth; default: now.")
@@ -200,7 +218,8 @@ def scrub_command(
 
     known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
     config = _config(config_file, detectors, max_bytes, found_by=known | {"patterns": patterns, "model": model})
-    config = _scrubbed_by(config, policy_name, replacement, key_file, as_of, fixed_width=fixed_width)
+    config = _scrubbed_by(config, policy_name, replacement, key_file, as_of, spans, fixed_width=fixed_width)
+    config = _grouped(config, patient_path, patient_column, patient_map)
     began = datetime.now(UTC)
     outcome = batch.Outcome()
     forms = batch.Forms(read_as, to, config.limits.file_bytes)
@@ -927,15 +946,25 @@ def _scrubbed_by(
     replacement: str | None,
     key_file: Path | None,
     as_of: int | None = None,
+    spans: str | None = None,
     *,
     fixed_width: bool = False,
 ) -> "Config":
     from dataclasses import replace
 
-    said = {"policy": policy, "replace": replacement, "as_of": as_of, "fixed_width": fixed_width or None}
+    said = {"policy": policy, "replace": replacement, "as_of": as_of, "spans": spans}
+    said |= {"fixed_width": fixed_width or None}
     said["key_file"] = None if key_file is None else str(key_file)
     given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     return replace(settings, scrub=replace(settings.scrub, **given))
+
+
+def _grouped(settings: "Config", path: str | None, column: str | None, table: Path | None) -> "Config":
+    from dataclasses import replace
+
+    said = {"patient_path": path, "patient_column": column, "patient_map": str(table) if table is not None else None}
+    given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    return replace(settings, patients=replace(settings.patients, **given))
 
 
 def _gold_and_systems(

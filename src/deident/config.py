@@ -36,6 +36,15 @@ class Detect:
 
 
 @dataclass(frozen=True, slots=True)
+class Patients:
+    """Whose note it is, where the format does not say; one of the three (`patients.py`)."""
+
+    patient_path: str = ""  # a pattern of the note's path: "{patient}/*"
+    patient_column: str = ""  # a field of the note's meta, or a column of its table
+    patient_map: str = ""  # a CSV file: note_id,patient_id
+
+
+@dataclass(frozen=True, slots=True)
 class Scrub:
     """What stands in place of an identifier."""
 
@@ -44,6 +53,7 @@ class Scrub:
     key_file: str = ""  # of the surrogates; without it (and without a policy) a key is drawn for the run and forgotten
     as_of: int = 0  # the year in which ages are told from years of birth; the present one by default
     fixed_width: bool = False  # whether what is put is as long as what was there
+    spans: str = "tags"  # which spans the output carries: all, none, or tags: those that no stand-in hides
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +87,7 @@ class Service:
 class Config:
     detect: Detect = field(default_factory=Detect)
     scrub: Scrub = field(default_factory=Scrub)
+    patients: Patients = field(default_factory=Patients)
     limits: Limits = field(default_factory=Limits)
     service: Service = field(default_factory=Service)
 

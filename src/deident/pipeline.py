@@ -10,18 +10,32 @@ from deident import detect, policy, replace
 from deident.config import Config
 from deident.document import Document, Failure
 from deident.errors import DeidentError, ProcessingError, UsageError
+from deident.labels import Label
+from deident.patients import Grouping, grouping
 from deident.resolve import Step, check_policy, resolve, step
+
+Told = Callable[[Document, replace.Rewritten], None]  # is told of every note, before and after
+
+
+def _as_it_is(doc: Document) -> Document:
+    return doc
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What finds, how the finds are joined, and what is done with them."""
+    """Whose note it is, what finds, how the finds are joined, and what is done with them.
+
+    hidden: labels whose spans the scrubbed document does not carry. record: is told of every note (`vault`).
+    """
 
     detectors: tuple[detect.Detector, ...]
     treatment: replace.Treatment
     steps: tuple[Step, ...] = ()
     policy: str = "longest"
     least: float = 0.0
+    group: Grouping = _as_it_is
+    hidden: frozenset[Label] = frozenset()
+    record: Told | None = None
 
     @classmethod
     def from_config(cls, config: Config, *, key: bytes | None = None, run_key: bytes | None = None) -> "Pipeline":
@@ -35,10 +49,13 @@ class Pipeline:
             tuple(step(name) for name in settings.steps),
             check_policy(settings.overlaps),
             settings.least,
+            grouping(config.patients),
+            policy.hidden(config.scrub),
         )
 
     def detect(self, doc: Document) -> Document:
         """The document with the spans that were found, disjoint, in place of those it had."""
+        doc = self.group(doc)
         found = (span for detector in self.detectors for span in detector.detect(doc) if span.score >= self.least)
         spans = resolve(found, policy=self.policy)
         for mend in self.steps:
@@ -47,7 +64,19 @@ class Pipeline:
 
     def scrub(self, doc: Document) -> Document:
         """A new document without the identifiers that were found."""
-        return replace.apply(self.detect(doc), self.treatment)
+        return self.shown(self.rewrite(doc))
+
+    def rewrite(self, doc: Document) -> Document:
+        """The same with all spans, for those who count them."""
+        found = self.detect(doc)
+        new = replace.rewritten(found, self.treatment)
+        if self.record is not None:
+            self.record(found, new)
+        return new.document
+
+    def shown(self, doc: Document) -> Document:
+        """A rewritten document with those of its spans that the output carries."""
+        return doc.with_spans(span for span in doc.spans if span.label not in self.hidden) if self.hidden else doc
 
 
 def attempt(work: Callable[[Document], Document], doc: Document) -> Document | Failure:

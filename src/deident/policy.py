@@ -486,6 +486,25 @@ def forgets(settings: Scrub) -> bool:
     return Action.RANDOM in used or (Action.NUMBER in used and not settings.key_file)
 
 
+def hidden(settings: Scrub) -> frozenset[Label]:
+    """The labels whose spans the output does not carry.
+
+    Among stand-ins a leak is hidden in plain sight; spans that say which words are stand-ins would give it away.
+    """
+    if settings.spans not in ("all", "none", "tags"):
+        raise UsageError(f"the spans of the output are 'all', 'none' or 'tags', not '{settings.spans}'")
+    if settings.spans == "all":
+        return frozenset()
+    if settings.spans == "none":
+        return frozenset(Label)
+    if not settings.policy:
+        return frozenset(Label) if settings.replace in STAND_INS else frozenset()
+    policy = load(settings.policy)
+    if settings.replace:
+        policy = policy.shown_as(settings.replace)
+    return frozenset(label for label, action in policy.actions.items() if action in STAND_INS | {Action.SHIFT})
+
+
 def offered(settings: Scrub) -> Mapping[str, Treatment]:
     """The manners among which callers of a service may choose, each ready to be used. Those that are drawn from a key
     are there only where the settings name a key file, since what each process draws for itself would disagree."""

@@ -5,9 +5,12 @@ character, and whose spans lie on the replacements. What came with the document 
 has looked at it.
 """
 
+import dataclasses
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +19,7 @@ from deident.document import Document, Span, first_overlap
 from deident.errors import SpanError, UnknownNameError, UsageError
 from deident.labels import Category, Label, to_scheme
 from deident.lexicons import fold, word_key
-from deident.surrogates import Draw, Surrogates, hkdf, read_key
+from deident.surrogates import Draw, Surrogates, purpose_key, read_key
 
 Treatment = Callable[[Document, Span], str]
 
@@ -66,7 +69,7 @@ def numbers(key: bytes) -> Treatment:
 def _numbered(doc: Document, key: bytes) -> dict[int, str]:
     """The tags of a document's spans, by where they start."""
     patient = doc.patient.id if doc.patient is not None else ""
-    draw = Draw(hkdf(key, b"deident/numbers/1"), patient) if patient else None
+    draw = Draw(purpose_key(key, "numbers"), patient) if patient else None
     given: dict[Label, dict[str, int]] = {}
     names = _Names(doc)
     made: dict[int, str] = {}
@@ -168,13 +171,60 @@ def treatment(name: str, *, key_file: str = "", key: bytes | None = None) -> Tre
     return TREATMENTS[name]
 
 
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where a span lay, and where what was put in its place lies; nothing of either text."""
+
+    start: int
+    end: int
+    new_start: int
+    new_end: int
+    label: Label
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A new document, and what moved where."""
+
+    document: Document
+    moves: tuple[Move, ...]
+
+    def carried(self, spans: Iterable[Span]) -> tuple[Span, ...]:
+        """Spans of the old text (somebody's annotation) on the new one. One that shares a character with a replaced
+        span is widened over what stands there; where nothing stands there and it had nothing else, it is gone."""
+        found: list[Span] = []
+        for span in spans:
+            start, end = self._place(span.start, last=False), self._place(span.end, last=True)
+            if start < end:
+                found.append(dataclasses.replace(span, start=start, end=end))
+        return tuple(found)
+
+    def _place(self, offset: int, *, last: bool) -> int:
+        """Where an offset of the old text lies in the new one; inside a replacement, at its first or last end."""
+        at = bisect_left(self.moves, offset, key=_END) if last else bisect_right(self.moves, offset, key=_END)
+        if at < len(self.moves):
+            move = self.moves[at]
+            if move.start < offset:
+                return move.new_end if last else move.new_start
+        if at == 0:
+            return offset
+        before = self.moves[at - 1]
+        return before.new_end + offset - before.end
+
+
 def apply(doc: Document, treat: Treatment) -> Document:
     """The document rewritten; its spans must be disjoint."""
+    return rewritten(doc, treat).document
+
+
+def rewritten(doc: Document, treat: Treatment) -> Rewritten:
+    """The document rewritten, and where each span went."""
     overlap = first_overlap(doc.spans)
     if overlap is not None:
         raise SpanError(f"spans at {overlap[0].start} and {overlap[1].start} overlap; resolve them first")
     parts: list[str] = []
     spans: list[Span] = []
+    moves: list[Move] = []
     position = size = 0
     for span in sorted(doc.spans, key=_START):
         new = treat(doc, span)
@@ -183,9 +233,11 @@ def apply(doc: Document, treat: Treatment) -> Document:
         size += len(kept)
         if new:
             spans.append(Span(size, size + len(new), span.label, span.source, span.score))
+        moves.append(Move(span.start, span.end, size, size + len(new), span.label))
         size += len(new)
         position = span.end
-    return Document(doc.id, "".join([*parts, doc.text[position:]]), tuple(spans))
+    return Rewritten(Document(doc.id, "".join([*parts, doc.text[position:]]), tuple(spans)), tuple(moves))
 
 
 _START = attrgetter("start")
+_END = attrgetter("end")

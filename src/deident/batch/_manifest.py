@@ -1,7 +1,8 @@
 """What a run was: versions, settings, models, counts. No text, no name, no id, no path of a note.
 
 Settings stand as they are, but for those that name files: a model or a pattern file is named by its SHA-256; of a
-roster, a list of providers and a key only that there was one (a short list could be guessed from its hash).
+roster, a list of providers, a map of patients and a key only that there was one (a short list could be guessed from
+its hash).
 """
 
 import hashlib
@@ -19,8 +20,8 @@ from deident.batch._journal import digest
 from deident.config import Config
 from deident.surrogates import purpose_key
 
-_SECTIONS = frozenset({"detect", "scrub", "limits"})
-_PRIVATE = frozenset({"roster", "providers", "key_file"})
+_SECTIONS = frozenset({"detect", "patients", "scrub", "limits"})
+_PRIVATE = frozenset({"roster", "providers", "key_file", "patient_map"})
 _PACKAGES = ("numpy", "numba", "lxml", "marisa-trie", "scikit-learn", "onnxruntime", "torch", "pyarrow")
 
 

@@ -85,12 +85,18 @@ def make(
 ) -> Callable[[Chunk], tuple[Made, ...]]:
     """What a process does with a chunk: loads words and models, once."""
     pipeline = Pipeline.from_config(config, run_key=run_key)
-    work = pipeline.scrub if verb == "scrub" else pipeline.detect
-    return partial(do_all, work if rename is None else _names.renaming(work, rename))
+    work = pipeline.rewrite if verb == "scrub" else pipeline.detect
+    shown = pipeline.shown if verb == "scrub" else _whole
+    return partial(do_all, work if rename is None else _names.renaming(work, rename), shown=shown)
 
 
-def do_all(work: Work, chunk: Chunk) -> tuple[Made, ...]:
-    made = tuple(do(work, task) for task in chunk.tasks)
+def _whole(doc: Document) -> Document:
+    return doc
+
+
+def do_all(work: Work, chunk: Chunk, *, shown: Work = _whole) -> tuple[Made, ...]:
+    """shown: what is written of a document, whose spans have been counted."""
+    made = tuple(do(work, task, shown=shown) for task in chunk.tasks)
     first = chunk.tasks[0]
     if not first.source.packed or first.gather:
         return made
@@ -125,7 +131,7 @@ def packed_files(files: dict[str, bytes], source: Source) -> dict[str, bytes]:
     return {suffix: gzip.compress(data, 6, mtime=0) for suffix, data in files.items()}
 
 
-def do(work: Work, task: Task) -> Made:
+def do(work: Work, task: Task, *, shown: Work = _whole) -> Made:
     """The task done."""
     form = formats.load(task.form)
     failures: list[Failure] = []
@@ -148,6 +154,7 @@ def do(work: Work, task: Task) -> Made:
             # without its frame, which may hold pieces of the input that no detector has seen
             records.append(Record(done))
     labels = Counter(span.label.value for record in records for doc in record.documents for span in doc.spans)
+    records = [record.with_documents(map(shown, record.documents)) for record in records]
     if task.gather:
         return Made((), tuple(doc for record in records for doc in record.documents), tuple(failures), labels)
     outputs = _outputs(task, records, failures)

@@ -21,7 +21,7 @@ from deident.document import Document, Span
 from deident.errors import UnknownNameError
 from deident.labels import Label
 from deident.surrogates import _draws, _shapes
-from deident.surrogates._draws import Draw, hkdf, make_key, purpose_key, read_key
+from deident.surrogates._draws import Draw, make_key, purpose_key, read_key
 from deident.surrogates._mentions import Mention, Options
 
 METHODS = ("realistic", "syllables")
@@ -213,7 +213,6 @@ __all__ = [
     "Options",
     "Surrogates",
     "families",
-    "hkdf",
     "make_key",
     "purpose_key",
     "read_key",
