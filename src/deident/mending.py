@@ -14,13 +14,18 @@ from deident import lexicons
 from deident.lexicons import Kind
 
 _LEAST = 30  # letters from which a text can be said to be in one case
-_CAPITALS = bytes(range(65, 91))
-_SMALL = bytes(range(97, 123))
+
+
+def _kind(code: int) -> str:
+    sign = chr(code)
+    if code > 127 or sign in "0158|!":
+        return "1" if code < 128 else "a"
+    return "a" if sign.islower() else "A" if sign.isupper() else "9" if sign.isdigit() or sign in "_.-" else " "
+
 
 # What a glance finds: a letter-like sign between letters, or at the start of a word; a small letter before capitals.
-_HINT = re.compile(
-    r"[A-Za-z][0158|!][A-Za-z]|(?<![\w.-])[0158][a-z]{3}|(?<![\w.-])[0158][A-Z]{3}|(?<![\w-])[a-z][A-Z]{3}"
-)
+_KINDS = bytes(ord(_kind(code)) for code in range(256))
+_HINTS = (b"a1a", b"a1A", b"A1a", b"A1A", b" 1aaa", b" 1AAA", b" aAAA")
 _MISREAD = re.compile(r"(?<![\w.@/-])(?=[\w|!]{0,24}?[A-Za-z]{2})[A-Za-z0158|!]{4,24}(?![\w@])")
 _ISOLATED = re.compile(r"(?<![0-9|!])[0158|!](?![0-9|!])")
 _INVERTED = re.compile(r"(?<![\w-])[a-z][A-Z]{2,}(?![a-z])")
@@ -34,11 +39,13 @@ def mended(text: str) -> str:
     >>> mended("seen by Dr. Rosenb1um")
     'seen by Dr. Rosenblum'
     """
-    if _HINT.search(text) is not None:
+    kinds = text.encode("latin-1", "replace").translate(_KINDS)
+    if any(hint in kinds for hint in _HINTS):
         if len(_INVERTED.findall(text)) >= _TIMES:
             text = _same_length(text, text.swapcase())
         text = _MISREAD.sub(lambda match: _reading(match[0]), text)
-    return _cased(text)
+    small, capitals = kinds.count(b"a"), kinds.count(b"A")
+    return _capitalised(text) if small + capitals >= _LEAST and capitals <= _FEW * small else text
 
 
 _TIMES = 4  # words with a small letter before capitals, from which the shift key was stuck
@@ -107,15 +114,6 @@ def _is_head(word: str) -> bool:
     """A word on which names of institutions and streets are built."""
     heads = Kind.HOSPITAL_WORD | Kind.ORGANIZATION_WORD | Kind.STREET_SUFFIX
     return len(word) > 1 and bool(lexicons.words().get(word).kinds & heads)
-
-
-def _cased(text: str) -> str:
-    raw = text.encode("ascii", "ignore")
-    capitals = len(raw) - len(raw.translate(None, _CAPITALS))
-    small = len(raw) - len(raw.translate(None, _SMALL))
-    if capitals + small < _LEAST:
-        return text
-    return _capitalised(text) if capitals <= _FEW * small else text
 
 
 def _capitalised(text: str) -> str:

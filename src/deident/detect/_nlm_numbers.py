@@ -433,6 +433,7 @@ _NO_ID = re.compile(
       | \d{1,2}/\d{2,4}-[A-Z]\d                                   # 10/99-X3
       | (?:BP|HR|RR|SpO2|SPO2|T|P|Temp|Wt|WT)-?\d.{0,40}
       | \d{2,4}-\d\d-\d\dT\d\d | \d{1,2}T\d{1,2}
+      | rs\d{5,12} | NCT\d{8}                                      # variants, trials
       | (?:ICD|CPT)-?\d.{0,40}
     """,
     re.VERBOSE,
