@@ -337,6 +337,8 @@ def to_folder(
     found, unreadable = _found(paths, forms)
     taken = frozenset(path.resolve() for item in found for path in _files(*item))
     output = _Output(out, outcome, taken, rename=rename)
+    for target in dict.fromkeys(forms.write_as or name for _, name in found):
+        formats.check_target(target)
     for source, name in found:
         for suffix in formats.load(forms.write_as or name).SUFFIXES:
             output.check(output.name(source, suffix))
@@ -802,6 +804,7 @@ def write_lines(done: Iterable[Document], out: Path | None, serialise: Callable[
 def write_as(done: Iterable[Document], name: str, out: Path, outcome: Outcome) -> None:
     """Documents in a format: one file where the format holds many, else a folder with one file a document. What the
     format cannot hold is taken from those that `outcome` counts as done."""
+    formats.check_target(name)
     main = formats.load(name).SUFFIXES[0]
     unwritten = Outcome()
     if (piecewise(name) or holds_many(name)) and out.is_dir():

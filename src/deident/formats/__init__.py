@@ -4,7 +4,7 @@ A record is one or more files that differ only by suffix (brat: `.ann` beside `.
 
     SUFFIXES: tuple[str, ...]                     of one record; the first one is the file that names it
     read(files, *, name) -> Record                files: suffix → bytes
-    write(record) -> dict[str, bytes]
+    write(record) -> dict[str, bytes]             not in a format that can only be read (docx, rtf, pdf)
 
 and, where it has them,
 
@@ -111,6 +111,12 @@ def load(name: str) -> Format:
 
 def names() -> list[str]:
     return plugins.names("formats")
+
+
+def check_target(name: str) -> None:
+    """An error if files of this format cannot be written."""
+    if not hasattr(load(name), "write"):
+        raise UsageError(f"{name} can only be read: name another format for the output, such as text")
 
 
 def guess(source: Source) -> str:

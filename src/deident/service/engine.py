@@ -255,6 +255,10 @@ def _all_done(done: tuple[Document, ...], failures: tuple[Failure, ...]) -> tupl
 
 def _written(done: tuple[Document, ...], write_as: str) -> Done:
     form = formats.load(write_as)
+    try:
+        formats.check_target(write_as)
+    except UsageError as error:
+        raise Refused(415, str(error)) from None
     with _telling():
         files = form.write(Record(done))
     (suffix, body), *others = files.items()
