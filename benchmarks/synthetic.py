@@ -12,10 +12,10 @@ from datetime import date
 from pathlib import Path
 
 from benchmarks import RESULTS
-from benchmarks.rules import gold
+from benchmarks.rules import CARRIERS, gold
 from deident import corpus
-from deident.corpus import make
-from deident.corpus.templates import Template
+from deident.corpus import carriers, make
+from deident.corpus.carriers import Report
 from deident.document import Document, corpus_hash
 from deident.tokens import tokenize
 
@@ -24,9 +24,10 @@ SEED = 1
 ASKED = 100  # notes a second
 
 
-def timed(sentences: Sequence[Template] = ()) -> tuple[list[Document], float]:
+def timed(reports: Sequence[Report] = ()) -> tuple[list[Document], float]:
+    sentences = carriers.sentences(reports)
     begin = time.process_time()
-    made = list(make.notes(NOTES, seed=SEED, sentences=sentences))
+    made = list(make.notes(NOTES, seed=SEED, sentences=sentences, reports=reports))
     return made, time.process_time() - begin
 
 
@@ -53,13 +54,19 @@ def main() -> None:
         f"{found.shared_of_others:.2%} of those of dev",
     ]
     if given.carrier_dir is not None:
-        sentences = make.carrier_sentences(given.carrier_dir / "mtsamples" / "mtsamples.jsonl")
-        filled, seconds = timed(sentences)
-        with_carrier = make.variety(filled, dev)
-        lines += [
-            f"with {len(sentences):,} sentences of reports that nobody annotated: {NOTES / seconds:.0f} notes/s, "
-            f"{density(filled)}; {with_carrier.shared_of_synthetic:.2%} of their 5-grams stand in dev too",
-        ]
+        for name in CARRIERS.values():
+            reports = carriers.reports(given.carrier_dir / name)
+            filled, seconds = timed(reports)
+            with_carrier = make.variety(filled, dev)
+            lines += [
+                "",
+                f"with {len(reports)} reports of {Path(name).parent} that nobody annotated, of which "
+                f"{sum(len(report.sentences) for report in reports):,} sentences may be used: "
+                f"{NOTES / seconds:.0f} notes/s",
+                f"{sum(doc.meta['layout'].startswith('carrier') for doc in filled):,} filled reports, "
+                f"{density([doc for doc in filled if doc.meta['layout'].startswith('carrier')])}",
+                f"{with_carrier.shared_of_synthetic:.2%} of the 5-grams of all stand in dev too",
+            ]
     lines += ["", f"{'':16}{'spans':>8}{'contexts':>10}{'values':>8}"]
     lines += [
         f"{label:16}{count:8,}{found.contexts[label]:10,}{found.values[label]:8,}"

@@ -5,13 +5,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
-from deident import corpus
-from deident.corpus import make, shapes, stats, story, templates
+from deident import cli, corpus
+from deident.corpus import carriers, make, shapes, stats, story, templates
 from deident.corpus.story import Piece, Story
 from deident.corpus.templates import Choice, Include, Node, Slot, Template
 from deident.document import Document, Span, first_overlap
@@ -321,27 +323,94 @@ def test_times_of_day_stand_outside_their_dates() -> None:
 
 # --- carriers --------------------------------------------------------------------------------------------------------
 
+_ANNOTATED = "The lungs were clear to auscultation. The abdomen was soft and not tender."
+_REPORT = (
+    "HISTORY: Ms. A is a 54-year-old woman seen by Dr. X at ABCD General Hospital on 3/4/2015.  She was sent by "
+    "Dr. Y.\n"
+    "The knee was prepped by Smithers and draped. The wound was closed with nylon by Dr. X. and dressed.\n"
+    "She works as a nurse in the city.  Her mother had pain at age 61 and surgery in 1998.  The abdomen was soft and "
+    "not tender. The plan was explained on Month DD, YYYY to her.\n\nThe pulses were equal and strong in both feet. "
+    "Strength was 5/5 in both legs. Dr. Smith saw her. He died at 60. She is to call 303-555-0182 if it hurts."
+)
 
-def test_sentences_of_carriers_come_from_reports_that_nobody_annotated(tmp_path: Path) -> None:
-    annotated = next(iter(corpus.standoff_entries("mtsamples-phi")))
-    carrier = tmp_path / "carrier.jsonl"
-    rows = {
-        annotated: "The lungs were clear to auscultation. The abdomen was soft and not tender.",
-        "never-annotated": "The abdomen was soft and not tender. The wound was closed with nylon by Dr. X and dressed. "
-        "He was seen on 3/4/2015 for the knee. The patient is a 54-year-old with pain. She works as a nurse in the "
-        "city. The knee was prepped by Smithers and draped. The pulses were equal and strong in both feet.",
-    }
-    carrier.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in rows.items()))
-    sentences = make.carrier_sentences(carrier)
-    assert sentences == (
-        ("The wound was closed with nylon by Dr. ", Slot("doctor"), " and dressed."),
-        ("The pulses were equal and strong in both feet.",),
+
+def _carrier(tmp_path: Path, key: str = "text", annotated: str = "mtsamples-phi") -> Path:
+    file = tmp_path / "carrier.jsonl"
+    rows = {next(iter(corpus.standoff_entries(annotated))): _ANNOTATED, "r1": _REPORT, "r2": "Too short. It is."}
+    file.write_text("".join(json.dumps({"id": name, key: text}) + "\n" for name, text in rows.items()))
+    return file
+
+
+def _shown(template: Template) -> str:
+    return "".join(node if isinstance(node, str) else f"{{{cast(Slot, node).name}}}" for node in template)
+
+
+@pytest.mark.parametrize(("key", "annotated"), [("text", "mtsamples-phi"), ("note", "aci-phi")])
+def test_reports_that_nobody_annotated_become_templates(tmp_path: Path, key: str, annotated: str) -> None:
+    """Slots where the form alone tells what stands there; whatever else may tell of somebody is left out, and so is
+    a sentence that stands in an annotated report."""
+    (report,) = carriers.reports(_carrier(tmp_path, key, annotated))
+    assert (report.id, report.female) == ("r1", True)
+    assert _shown(report.template) == (
+        "HISTORY: Ms. {patient.last} is a {age}-year-old woman seen by Dr. {doctor} at {hospital} on {date}."
+        "  She was sent by Dr. {doctor2}.\n"
+        "The wound was closed with nylon by Dr. {doctor} and dressed.\n"
+        "Her mother had pain at age {age.past} and surgery in {date.year}."
+        "  The plan was explained on {date} to her.\n\n"
+        "The pulses were equal and strong in both feet. Strength was 5/5 in both legs."
     )
-    doc = make.note(1, 3, sentences)
-    bare = make.note(1, 3)
-    assert doc.meta == bare.meta
-    assert len(doc.text) > len(bare.text)
-    assert "pulses" in doc.text.lower()
+    assert "The pulses were equal and strong in both feet." in map(_shown, carriers.sentences((report,)))
+
+
+def test_a_report_without_usable_sentences_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "carrier.jsonl"
+    file.write_text(json.dumps({"id": "r", "text": "Seen by Smithers. Too short. It is."}) + "\n")
+    with pytest.raises(UsageError, match=r"no report of .*carrier\.jsonl can be used"):
+        carriers.reports(file)
+    file.write_text(json.dumps({"id": "r", "body": "x"}) + "\n")
+    with pytest.raises(FormatError, match="line 1: "):
+        carriers.reports(file)
+
+
+def test_filled_reports_have_exact_gold(tmp_path: Path) -> None:
+    reports = carriers.reports(_carrier(tmp_path))
+    made = [make.filled(reports[0], Random(seed), f"n{seed}") for seed in range(60)]
+    assert made == [make.filled(reports[0], Random(seed), f"n{seed}") for seed in range(60)]
+    for doc in made:
+        assert first_overlap(doc.spans) is None
+        labels = [span.label for span in doc.spans]
+        assert {Label.DOCTOR, Label.HOSPITAL, Label.DATE, Label.AGE, Label.PATIENT} <= set(labels)
+        assert doc.meta["layout"] == "carrier r1"
+        assert [finding for finding in stats.check(doc) if finding.fault] == []
+    short = carriers.Report("r", True, (("She saw Dr. ", Slot("doctor.last"), "."),), ("",))
+    plain = make.filled(short, Random(4), "n")
+    (span,) = (span for span in plain.spans if plain.text[: span.start].endswith("She saw Dr. "))
+    assert (span.label, plain.text[span.end]) == (Label.DOCTOR, ".")
+
+
+def test_half_of_the_notes_are_filled_reports_and_the_rest_takes_in_sentences(tmp_path: Path) -> None:
+    reports = carriers.reports(_carrier(tmp_path))
+    sentences = carriers.sentences(reports)
+    made = list(make.notes(60, seed=1, sentences=sentences, reports=reports))
+    filled = [doc for doc in made if doc.meta["layout"] == "carrier r1"]
+    assert 20 <= len(filled) <= 40
+    assert make.note(1, 7, sentences, reports) == made[7]
+    bare, mixed = make.note(1, 3), make.note(1, 3, sentences)
+    assert mixed.meta == bare.meta
+    assert len(mixed.text) > len(bare.text)
+
+
+def test_the_command_fills_a_carrier_and_reports_variety(tmp_path: Path) -> None:
+    out = tmp_path / "made.jsonl"
+    command = ["corpus", "make", "--notes", "12", "--carrier", str(_carrier(tmp_path)), "-o", str(out), "--report"]
+    done = CliRunner().invoke(cli.app, command)
+    assert (done.exit_code, done.stderr) == (0, "made 12 notes\n")
+    assert "of the different 5-grams stand in dev too" in done.stdout
+    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert any(row["meta"]["layout"] == "carrier r1" for row in rows)
+    found = json.loads(CliRunner().invoke(cli.app, [*command, "--json"]).stdout)
+    assert found["notes"] == 12
+    assert found["spans"]["PATIENT"] == sum(s["label"] == "PATIENT" for row in rows for s in row["spans"])
 
 
 # --- variety ---------------------------------------------------------------------------------------------------------

@@ -7,18 +7,17 @@ along. The same seed and number give the same note, whatever comes before or aft
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
-from pathlib import Path
 from random import Random
+from typing import Any
 
-from deident import corpus, lexicons
+from deident.corpus.carriers import Report
 from deident.corpus.story import Piece, Story, fill, tells
-from deident.corpus.templates import HOMES, Choice, Include, Layout, Slot, Template, banks, layouts, parse
+from deident.corpus.templates import HOMES, Choice, Include, Layout, Slot, Template, banks, layouts
 from deident.document import Document, Patient, Span
 from deident.errors import FormatError
 from deident.labels import Label
-from deident.tokens import sentences as split_sentences
 from deident.tokens import tokenize
 
 
@@ -225,74 +224,40 @@ def _orders(layout: Layout, random: Random) -> Sequence[str]:
     return [order for order, chance in _CHANCES.items() if random.random() < chance]
 
 
-# --- sentences of carriers -------------------------------------------------------------------------------------------
-
-# A blanked slot that a made-up doctor fills; any other blank disqualifies the sentence.
-_BLANKED_DOCTOR = re.compile(r"\bDr\. ?(?:X{1,4}|XYZ|ABC|[A-Z])\b\.?")
-_BLANK = re.compile(r"\b(?:[XYZ]{1,5}|ABC|XYZ|DEF|(?:Mr|Mrs|Ms|Miss)\.? [A-Z])\b|_{2,}|\*{2,}|[{}<>|\\]")
-_DATED = re.compile(r"\b(?:19|20)\d\d\b|\d{1,2}[/-]\d{1,2}[/-]\d{2,4}|\b\d{1,2}/\d{1,3}\b(?! ?(?:mm|strength))|\d{5,}")
-_AGED = re.compile(r"(?i)\b(?:year|yr|y/?o|aged?|old|born|birthday|decade|teen)|\b[1-9]0s\b")
-_WORKED = re.compile(
-    r"(?i)\b(?:work(?:s|ed|ing|er)?|employ\w*|jobs?|retired|occupation|profession|career|taught|teach\w*)\b"
-)
-_TELLING = (
-    lexicons.Kind.CITY | lexicons.Kind.STATE | lexicons.Kind.COUNTRY | lexicons.Kind.COUNTY | lexicons.Kind.HOSPITAL
-    | lexicons.Kind.SCHOOL | lexicons.Kind.COMPANY | lexicons.Kind.ORGANIZATION | lexicons.Kind.PROFESSION
-    | lexicons.Kind.HOLIDAY | lexicons.Kind.SEASON | lexicons.Kind.WEEKDAY | lexicons.Kind.MONTH
-    | lexicons.Kind.LANDMARK | lexicons.Kind.STREET
-)  # fmt: skip
-_CLINICAL = (
-    lexicons.Kind.MEDICAL | lexicons.Kind.DISEASE | lexicons.Kind.DRUG | lexicons.Kind.EPONYM
-    | lexicons.Kind.ABBREVIATION
-)  # fmt: skip
-
-
-def carrier_sentences(path: Path) -> tuple[Template, ...]:
-    """Sentences of the carrier's reports that surely hold no identifier but a blanked doctor, as templates.
-
-    Only reports that nobody annotated are used, so that no sentence stands both here and in gold. A sentence is
-    dropped at the least doubt: a date, an age, a place, a job, a capital that no clinical list explains.
-    """
-    annotated = corpus.standoff_entries("mtsamples-phi")
-    held: set[str] = set()
-    found: dict[str, None] = {}
-    for identifier, text in corpus.carrier_texts(path, "text").items():
-        for start, end in split_sentences(text):
-            sentence = " ".join(text[start:end].split())
-            if identifier in annotated:
-                held.add(sentence)
-            elif 20 <= len(sentence) <= 400 and _holds_nothing(_BLANKED_DOCTOR.sub("", sentence)):
-                found[sentence] = None
-    free = (sentence for sentence in found if sentence not in held)  # some reports stand twice in the carrier
-    return tuple(parse(_BLANKED_DOCTOR.sub("Dr. {doctor}", sentence)) for sentence in free)
-
-
-def _holds_nothing(sentence: str) -> bool:
-    if any(pattern.search(sentence) for pattern in (_BLANK, _DATED, _AGED, _WORKED)):
-        return False
-    words = tokenize(sentence).words()
-    if lexicons.phrases().match(words, _TELLING):
-        return False
-    capitals = sentence.isupper()
-    for place, word in enumerate(words):
-        row = lexicons.words().get(word)
-        written = word[0].isupper() and place > 0 and not capitals
-        if written and len(word) > 1 and not (row.kinds & _CLINICAL or row.clinical > 50):
-            return False
-        if written and row.kinds & (lexicons.Kind.MONTH | lexicons.Kind.WEEKDAY):
-            return False
-        if word.isalpha() and not (row.kinds & _CLINICAL or row.clinical or row.lower):
-            return False
-    return True
-
+# --- notes -----------------------------------------------------------------------------------------------------------
 
 _ABROAD = 0.07  # how often a note of any layout comes from outside the US
 _PARAGRAPH = (4, 12)  # sentences of carriers that a note takes in
+_REPORTS = 0.5  # of the notes, where there are reports to fill
+
+# What a filled report is given before, behind and within: most have lost theirs, and real ones have them.
+_HEAD, _FOOT = Include("header", 1, 4, lines=True), Include("footer", 1, 3, lines=True)
+_FRAMED = 0.65
+_WITHIN: Mapping[Include, float] = {
+    Include("social", 1, 4, lines=False): 0.4,
+    Include("work", 1, 2, lines=False): 0.2,
+    Include("course", 1, 2, lines=False): 0.3,
+    Include("times", 1, 2, lines=False): 0.3,
+    Include("names", 1, 2, lines=False): 0.2,
+    Include("places", 1, 2, lines=False): 0.15,
+    Include("family", 1, 2, lines=False): 0.2,
+}
 
 
-def note(seed: int, number: int, sentences: Sequence[Template] = (), *, layout: Layout | None = None) -> Document:
-    """The note of this number in the series of this seed, with some of the carriers' sentences if there are any."""
+def note(
+    seed: int,
+    number: int,
+    sentences: Sequence[Template] = (),
+    reports: Sequence[Report] = (),
+    *,
+    layout: Layout | None = None,
+) -> Document:
+    """The note of this number in the series of this seed: a layout, with some of the carriers' sentences if there are
+    any, or one of the carriers' reports."""
     random = Random(f"{seed}/{number}")  # noqa: S311 (no secret is drawn)
+    name = f"syn-{seed}-{number:06d}"
+    if reports and layout is None and random.random() < _REPORTS:
+        return filled(random.choice(reports), random, name)
     drawn = random.choice(layouts())
     layout = layout or drawn
     story = Story(random, layout.home or (random.choice(HOMES) if random.random() < _ABROAD else None))
@@ -300,6 +265,29 @@ def note(seed: int, number: int, sentences: Sequence[Template] = (), *, layout: 
     pieces = _pieces(layout, story, sentences)
     if sentences:
         pieces += [Piece("\n"), *_paragraph(sentences, story)]
+    return _document(name, pieces, orders, random, layout.name)
+
+
+def filled(report: Report, random: Random, name: str) -> Document:
+    """A note made of a report: its slots filled, head, foot and histories of ours put to it, then roughened."""
+    story = Story(random, female=report.female)
+    parts: list[tuple[str, Template]] = list(zip(report.blanks, report.sentences, strict=True))
+    for include, chance in _WITHIN.items():
+        if random.random() < chance:
+            place = random.randrange(1, len(parts) + 1)
+            parts.insert(place, ("\n" if random.random() < 0.3 else " ", (include,)))
+    if random.random() < _FRAMED:
+        parts[:1] = [("", (_HEAD,)), ("\n", parts[0][1])]
+    if random.random() < _FRAMED:
+        parts.append(("\n", (_FOOT,)))
+    plain = Between((), 0.0)
+    pieces = [piece for blank, part in parts for piece in (Piece(blank), *render(part, story, plain)) if piece.text]
+    orders = [order for order, chance in _CHANCES.items() if random.random() < chance]
+    return _document(name, pieces, orders, random, f"carrier {report.id}")
+
+
+def _document(name: str, pieces: list[Piece], orders: Sequence[str], random: Random, layout: str) -> Document:
+    """The pieces roughened and joined, their spans by their places."""
     pieces = roughened(pieces, orders, random)
     text = "".join(piece.text for piece in pieces)
     width = next((int(order.split()[1]) + random.randrange(-4, 5) for order in orders if order.startswith("wrap")), 0)
@@ -311,8 +299,7 @@ def note(seed: int, number: int, sentences: Sequence[Template] = (), *, layout: 
         if piece.label is not None:
             spans.append(Span(position, position + len(piece.text), piece.label))
         position += len(piece.text)
-    name = f"syn-{seed}-{number:06d}"
-    return Document(name, text, tuple(spans), Patient(name), {"layout": layout.name})
+    return Document(name, text, tuple(spans), Patient(name), {"layout": layout})
 
 
 def _paragraph(sentences: Sequence[Template], story: Story) -> Iterator[Piece]:
@@ -324,9 +311,11 @@ def _paragraph(sentences: Sequence[Template], story: Story) -> Iterator[Piece]:
         yield Piece(" ")
 
 
-def notes(count: int, *, seed: int, sentences: Sequence[Template] = ()) -> Iterator[Document]:
-    """`count` notes; each depends on the seed and its number alone."""
-    return (note(seed, number, sentences) for number in range(count))
+def notes(
+    count: int, *, seed: int, sentences: Sequence[Template] = (), reports: Sequence[Report] = ()
+) -> Iterator[Document]:
+    """`count` notes; each depends on the seed, its number and the carriers alone."""
+    return (note(seed, number, sentences, reports) for number in range(count))
 
 
 # --- how various they are --------------------------------------------------------------------------------------------
@@ -346,6 +335,9 @@ class Variety:
     values: Mapping[str, int]  # label → different texts
     shared_of_synthetic: float  # of the different 5-grams of the synthetic notes, the share that the others hold
     shared_of_others: float  # of those of the others, the share that the synthetic notes hold
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 def variety(documents: Iterable[Document], others: Iterable[Document] = ()) -> Variety:

@@ -61,6 +61,7 @@ class Story:
 
     random: Random
     home: str | None = None  # the country whose places, numbers and dates the note has; the US if none
+    female: bool | None = None  # whom the note speaks of, where that is given
     patient: Person = field(init=False)
     doctors: list[Person] = field(init=False)
     kin: tuple[str, Person] = field(init=False)
@@ -74,7 +75,7 @@ class Story:
 
     def __post_init__(self) -> None:
         random = self.random
-        self.patient = self.person()
+        self.patient = self.person(female=self.female)
         self.doctors = [self.person() for _ in range(5)]
         self.kin = self.relative()
         self.place = random.choice(lexicons.places())
