@@ -25,6 +25,7 @@ from deident.formats import jsonl
 from deident.labels import Label
 from deident.learn import bridge, pages, store, tagged, train
 from deident.learn import columns as c
+from deident.learn import tables as tables_
 from deident.learn.bits import bits_at, bits_of_name
 from deident.learn.columns import Page
 from deident.learn.crf import CRF, Options, weights
@@ -94,6 +95,18 @@ def test_a_stray_inside_tag_begins_a_span() -> None:
         (3, 4, Label.PHONE),
         (4, 5, Label.PHONE),
     ]
+
+
+@given(st.lists(st.sampled_from(["O", "B-DATE", "I-DATE", "B-PHONE", "I-PHONE"]), max_size=30))
+def test_spans_of_a_path_are_those_of_its_tags(tags: list[str]) -> None:
+    names = ("O", "B-DATE", "B-PHONE", "I-DATE", "I-PHONE")
+    tokens = tokenize("word " * len(tags))
+    path = np.array([names.index(tag) for tag in tags], dtype=np.uint8)
+    likely = np.linspace(0, 1, len(tags), dtype=np.float32)
+    found = bridge.spans_of_path(tokens, path, names, likely, source="s")
+    told = bridge.spans(tokens, tags, source="s", scores=likely.tolist())
+    assert found == told
+    assert [(span.source, span.score) for span in found] == [(span.source, span.score) for span in told]
 
 
 # --- columns ---
@@ -330,6 +343,38 @@ def test_pages_hold_what_the_rules_found() -> None:
     shown = pages(feature_set("deident"))(Document("a", "mail ada.okoro@example.org"))
     said = c.rule(shown)
     assert "B-EMAIL" in {value for code in said.codes.tolist() for value in said.values[code]}
+
+
+# --- caches ---
+
+
+def test_words_that_were_dropped_come_back_the_same(model: store.Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    docs = list(notes()[:60])
+    wanted = [doc.spans for doc in train.predict(model, docs)]
+    for name, kept in (("_WORDS_KEPT", 300), ("_SLOTS_KEPT", 2000), ("_VALUES_KEPT", 70)):
+        monkeypatch.setattr(tables_, name, kept)
+    finder = model.finder()
+    for _ in range(2):
+        assert [tuple(spans) for spans in finder.find(docs)] == wanted
+    words = finder._tables._words  # pyright: ignore
+    assert len(words.number) <= 300 + max(len(set(view(doc.text).words)) for doc in docs)
+    assert next(iter(words.number)) == c.OUTSIDE
+    assert sorted(words.number.values()) == list(range(len(words.number)))
+
+
+def test_chances_are_true_where_the_best_tag_cannot_follow() -> None:
+    """Every token says "I-DATE" most strongly, which cannot stand at the start: other tags must be followed."""
+    labels = ("O", "B-DATE", "I-DATE")
+    features = FeatureSet("one", words=(Use(c.lower, (0,)),))
+    keys = np.array([bits_at("lower=x", 0)], dtype=np.uint64)
+    held = tables_.Weights(
+        labels, keys, np.array([0, 1], dtype=np.int32), np.array([2], dtype=np.uint8),
+        np.array([40], dtype=np.float32), np.zeros((3, 3), dtype=np.float32), np.zeros(3, dtype=np.float32),
+    )  # fmt: skip
+    found = Tables(held, features).tag(page("x x x"))
+    assert found.tags == ["B-DATE", "I-DATE", "I-DATE"]
+    assert found.chances == pytest.approx([1, 1, 1], abs=1e-5)
+    assert Tables(held, features, free=True).tag(page("y x y")).chances == pytest.approx([2 / 3, 1, 2 / 3], abs=1e-5)
 
 
 # --- held-out notes, options, learners ---

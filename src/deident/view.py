@@ -48,6 +48,7 @@ class _Types(dict[str, int]):
         super().__init__()
         self.words: list[str] = []
         self._lock = Lock()
+        self._lowers = np.zeros(0, dtype=np.int32)
 
     def __missing__(self, word: str) -> int:
         with self._lock:
@@ -55,6 +56,15 @@ class _Types(dict[str, int]):
                 self.words.append(word)
                 self[word] = len(self.words) - 1
         return self[word]
+
+    def lowers(self) -> NDArray[np.int32]:
+        """For each number that of the word in lower case, which is a word as well."""
+        table = self._lowers
+        while len(table) < len(self.words):
+            met = self.words[len(table) :]
+            table = np.concatenate((table, np.array([self[word.lower()] for word in met], dtype=np.int32)))
+        self._lowers = table
+        return table
 
 
 _types = _Types()
@@ -108,6 +118,12 @@ class View:
     def types(self) -> NDArray[np.int32]:
         """The number of each token's word."""
         return np.fromiter(map(self.registry.__getitem__, self.words), dtype=np.int32, count=len(self.words))
+
+    @cached_property
+    def lower_types(self) -> NDArray[np.int32]:
+        """The number of each token's word in lower case."""
+        types = self.types
+        return self.registry.lowers()[types]
 
     @cached_property
     def lower(self) -> list[str]:

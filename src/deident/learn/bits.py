@@ -88,6 +88,18 @@ def _index(keys: Hashes, table: Ints) -> None:
         table[slot] = place
 
 
+SIEVE_BITS = 16  # for each key
+
+
+def sieve_of(keys: Hashes) -> Hashes:
+    """A field of bits in which that of each key is set: most of what is not among the keys is passed over by it."""
+    size = 1 << max(10, (SIEVE_BITS * len(keys)).bit_length())
+    sieve = np.zeros(size // 64, dtype=np.uint64)
+    places = keys >> np.uint64(32) & np.uint64(size - 1)
+    np.bitwise_or.at(sieve, (places >> np.uint64(6)).astype(np.int64), np.uint64(1) << (places & np.uint64(63)))
+    return sieve
+
+
 @compiled
 def find(wanted: Hashes, keys: Hashes, table: Ints, found: Ints) -> None:
     mask = np.uint64(len(table) - 1)
@@ -105,6 +117,16 @@ def moved(raw: np.uint64, offset: int) -> np.uint64:
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
+
+
+@compiled
+def moved_all(raws: Hashes, offset: int) -> Hashes:
+    """`bits_at` of each number; of 0, which stands for nothing, 0."""
+    out = np.zeros_like(raws)
+    for place in range(len(raws)):
+        if raws[place] != np.uint64(0):
+            out[place] = moved(raws[place], offset)
+    return out
 
 
 @compiled

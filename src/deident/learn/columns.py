@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from threading import local
 from types import MappingProxyType
 
 import numpy as np
@@ -18,9 +19,10 @@ from numpy.typing import NDArray
 
 from deident.document import Span
 from deident.learn import pos
-from deident.lexicons import Kind, WordRow, fold, phrases
+from deident.learn._compiled import compiled
+from deident.lexicons import Kind, Met, WordRow, fold, phrases
 from deident.tokens import LineKind, sentences
-from deident.view import View, row_of
+from deident.view import Marks, View, row_of
 
 Codes = NDArray[np.int32]
 WordColumn = Callable[[str], Iterable[str]]
@@ -54,25 +56,29 @@ class Page:
     @cached_property
     def distinct(self) -> tuple[list[str], NDArray[np.int64]]:
         """The different words, and which of them each token is."""
-        place: dict[str, int] = {}
-        inverse = [place.setdefault(word, len(place)) for word in self.words]
-        return list(place), np.array(inverse, dtype=np.int64)
+        numbers, inverse = np.unique(self.view.types, return_inverse=True)
+        known = self.view.registry.words
+        return [known[number] for number in numbers.tolist()], inverse
 
     @cached_property
     def cases(self) -> Codes:
         """The case of each token, by its place in `CASES`."""
-        return self.by_word(_case_number)
-
-    def by_word(self, function: Callable[[str], int]) -> Codes:
-        """`function` of each token, asked once for each different word."""
-        different, inverse = self.distinct
-        return np.array([function(word) for word in different], dtype=np.int32)[inverse]
+        return _CASE_NUMBERS.of(self.view)
 
     @cached_property
     def line_of(self) -> NDArray[np.int64]:
         """The number of the line that each token begins in."""
         starts = np.array([line.start for line in self.view.layout.lines], dtype=np.int64)
         return np.searchsorted(starts, self.view.tokens.starts, side="right") - 1
+
+    @cached_property
+    def line_ends(self) -> tuple[Codes, Codes]:
+        """For each token the first token of its line, and the one past the last."""
+        size = len(self.words)
+        begins = np.flatnonzero(np.diff(self.line_of, prepend=-1))
+        sizes = np.diff(begins, append=size)
+        first = np.repeat(begins, sizes)
+        return first.astype(np.int32), (first + np.repeat(sizes, sizes)).astype(np.int32)
 
     @cached_property
     def sentences(self) -> list[tuple[int, int]]:
@@ -84,6 +90,14 @@ class Page:
     @cached_property
     def parts_of_speech(self) -> Codes:
         return pos.codes(self.words, self.sentences)
+
+    @cached_property
+    def hit_tokens(self) -> list[tuple[int, int]]:
+        """For each find of a rule the range of tokens that it touches."""
+        tokens = self.view.tokens
+        first = np.searchsorted(tokens.ends, [span.start for span in self.hits], side="right")
+        last = np.searchsorted(tokens.starts, [span.end for span in self.hits], side="left")
+        return list(zip(first.tolist(), last.tolist(), strict=True))
 
     def empty(self) -> Codes:
         return np.zeros(len(self.words), dtype=np.int32)
@@ -194,9 +208,7 @@ def case_of(text: str) -> str:
     return "alnum"
 
 
-@lru_cache(maxsize=1 << 16)
-def _case_number(text: str) -> int:
-    return CASES[case_of(text)]
+_CASE_NUMBERS = Marks(lambda text: CASES[case_of(text)])
 
 
 def case(text: str) -> Iterable[str]:
@@ -349,15 +361,9 @@ _PLACES = tuple((f"from{start}", f"to{stop}", f"{start},{stop}") for start in ra
 
 def line_place(page: Page) -> Said:
     """How many tokens before it and after it in its line, up to five."""
-    line_of = page.line_of
-    size = len(line_of)
-    if not size:
-        return Said(page.empty(), _PLACES)
-    number = np.arange(size)
-    first = np.searchsorted(line_of, line_of, side="left")
-    last = np.searchsorted(line_of, line_of, side="right") - 1
-    codes = np.minimum(number - first, 5) * 6 + np.minimum(last - number, 5)
-    return Said(codes.astype(np.int32), _PLACES)
+    first, last = page.line_ends
+    number = np.arange(len(first), dtype=np.int32)
+    return Said(np.minimum(number - first, 5) * 6 + np.minimum(last - 1 - number, 5), _PLACES)
 
 
 _NOTE_PLACES = tuple((name,) for name in ("top", "head", "body", "foot", "bottom"))
@@ -367,8 +373,12 @@ def note_place(page: Page) -> Said:
     """In the first or last lines of the note, or between."""
     line_of = page.line_of
     lines = len(page.view.layout.lines)
-    codes = np.select([line_of < 3, line_of < 12, line_of >= lines - 3, line_of >= lines - 10], [0, 1, 4, 3], default=2)
-    return Said(codes.astype(np.int32), _NOTE_PLACES)
+    of_line = np.full(lines, 2, dtype=np.int32)
+    of_line[max(0, lines - 10) :] = 3
+    of_line[max(0, lines - 3) :] = 4
+    of_line[:12] = 1
+    of_line[:3] = 0
+    return Said(of_line[line_of], _NOTE_PLACES)
 
 
 _LINE_CASES = ("mixed", "upper", "lower")
@@ -377,19 +387,30 @@ _CASED = tuple(
 )
 
 
-def _case_code(text: str) -> int:
-    return 1 if text.isupper() else 2 if text.islower() else 0
+def _sorts(text: str) -> int:
+    """1 where all its letters are capitals, 2 where none is, 3 where some are; 0 where it has none of either."""
+    if text.isupper():
+        return 1
+    if text.islower():
+        return 2
+    return 3 if any(char.isupper() or char.islower() or char.istitle() for char in text) else 0
+
+
+_SORTS = Marks(_sorts)
+_LINE_CASE = np.array([0, 1, 2, 0], dtype=np.int32)
 
 
 def case_in_line(page: Page) -> Said:
     """The token's case beside that of its line and of the note: capitals say nothing where all are capitals."""
-    text = page.view.text
     if not page.words:
         return Said(page.empty(), _CASED)
-    lines = np.array([_case_code(text[line.start : line.end]) for line in page.view.layout.lines], dtype=np.int32)
-    own = page.cases
-    note = _case_code(text)
-    return Said((note * 3 + lines[page.line_of]) * len(CASES) + own, _CASED)
+    sorts = _SORTS.of(page.view)
+    first, _ = page.line_ends
+    begins = np.flatnonzero(first == np.arange(len(first)))
+    of_line = np.bitwise_or.reduceat(sorts, begins)
+    lines = np.repeat(_LINE_CASE[of_line], np.diff(begins, append=len(first)))
+    note = _LINE_CASE[np.bitwise_or.reduce(of_line)]
+    return Said((note * 3 + lines) * len(CASES) + page.cases, _CASED)
 
 
 def _runs(page: Page, stretches: Iterable[tuple[int, int, str]]) -> Said:
@@ -452,37 +473,54 @@ def _phrase_values(kinds_: Kind, many: bool, inside: bool) -> tuple[str, ...]:
     return tuple(f"{begin}{size}-{name}" for name in _kind_names(kinds_))
 
 
+@dataclass(slots=True)
+class _Numbered:
+    """Tokens → the numbers by which the lists' phrases know them, worked out once for each word."""
+
+    _held: tuple[Met, Marks] | None = None
+
+    def of(self, seen: View) -> tuple[Met, NDArray[np.int32]]:
+        met, held = phrases().met(), self._held
+        if held is None or held[0] is not met:
+            held = self._held = met, Marks(met.meet)
+        return met, held[1].of(seen)
+
+
+_numbered = _Numbered()
+
+
 def phrase(page: Page) -> Said:
     """The longest phrases of the lists: where one begins, where it goes on, of what kinds, of one word or several."""
     codes = page.empty()
     values: list[tuple[str, ...]] = [()]
-    number: dict[tuple[str, ...], int] = {}
-    for first, last, found in phrases().match(page.words, _PHRASE_KINDS):
-        for place in range(first, last):
-            value = _phrase_values(found, last - first > 1, place > first)
-            if value not in number:
-                number[value] = len(values)
-                values.append(value)
-            codes[place] = number[value]
+    firsts, lasts, masks = phrases().find(*_numbered.of(page.view), _PHRASE_KINDS)
+    many = lasts - firsts > 1
+    different, inverse = np.unique(masks.astype(np.int64) * 2 + many, return_inverse=True)
+    for both in different.tolist():
+        kinds_, is_many = Kind(both >> 1), bool(both & 1)
+        values += [_phrase_values(kinds_, is_many, False), _phrase_values(kinds_, is_many, True)]
+    begin = (inverse * 2 + 1).astype(np.int32)
+    codes[firsts] = begin
+    for place in np.flatnonzero(many).tolist():
+        codes[firsts[place] + 1 : lasts[place]] = begin[place] + 1
     return Said(codes, values)
 
 
 def rule(page: Page) -> Said:
     """What a rule detector found at the token: its label, and whether the find begins here."""
-    tokens = page.view.tokens
     codes = page.empty()
     values: list[tuple[str, ...]] = [()]
-    number: dict[tuple[str, ...], int] = {}
-    for span in page.hits:
-        first, last = tokens.touching(span.start, span.end)
-        sure = "!" if span.score >= 0.9 else "?"
-        for place in range(first, last):
-            head = "I" if place > first else "B"
-            value = (f"{head}-{span.label}", f"{sure}{span.label}", f"{span.source}")
-            if value not in number:
-                number[value] = len(values)
-                values.append(value)
-            codes[place] = number[value]
+    number: dict[tuple[str, bool, str], int] = {}
+    for span, (first, last) in zip(page.hits, page.hit_tokens, strict=True):
+        sure = span.score >= 0.9
+        found = (span.label.value, sure, span.source)
+        if found not in number:
+            number[found] = len(values)
+            more = (f"{'!' if sure else '?'}{span.label}", span.source)
+            values += [(f"B-{span.label}", *more), (f"I-{span.label}", *more)]
+        if first < last:
+            codes[first] = number[found]
+            codes[first + 1 : last] = number[found] + 1
     return Said(codes, values)
 
 
@@ -510,47 +548,70 @@ _EVIDENCE = tuple(
 )
 
 
+_ROLES = Marks(lambda text: _role(text.lower()))
+
+
+@compiled
+def _evidence(
+    words: Codes, cases: Codes, roles: Codes, line_of: NDArray[np.int64], ruled: NDArray[np.bool_], masks: Codes,
+    out: Codes,
+) -> None:  # fmt: skip
+    """masks: a 0 for each word there is, and so again in the end."""
+    size = len(words)
+    seen, again = 64, 32
+    for at in range(size):
+        mask = masks[words[at]]
+        mask |= again if mask & seen else seen
+        if cases[at] >= 1 and cases[at] <= 5 and cases[at] != 4:
+            line = line_of[at]
+            near = at >= 1 and line_of[at - 1] == line
+            far = at >= 2 and line_of[at - 2] == line and roles[at - 1] & _SIGN
+            if (near and roles[at - 1] & _TITLE) or (far and roles[at - 2] & _TITLE):
+                mask |= 1
+            near = at + 1 < size and line_of[at + 1] == line
+            far = at + 2 < size and line_of[at + 2] == line and roles[at + 1] & _SIGN
+            if (near and roles[at + 1] & _CREDENTIAL) or (far and roles[at + 2] & _CREDENTIAL):
+                mask |= 2
+            if cases[at] == 1:
+                mask |= 4
+            if cases[at] == 2 and at >= 1 and cases[at - 1] == 1 and line_of[at - 1] == line:
+                mask |= 8
+            if ruled[at]:
+                mask |= 16
+        masks[words[at]] = mask
+    for at in range(size):
+        if cases[at] >= 1 and cases[at] <= 5 and cases[at] != 4:
+            out[at] = masks[words[at]] & (seen - 1)
+    for at in range(size):
+        masks[words[at]] = 0
+
+
+class _Room(local):
+    """Room for a number for each word, all 0 between two uses."""
+
+    def __init__(self) -> None:
+        self._masks = np.zeros(0, dtype=np.int32)
+
+    def of(self, size: int) -> Codes:
+        if len(self._masks) < size:
+            self._masks = np.zeros(2 * size, dtype=np.int32)
+        return self._masks
+
+
+_room = _Room()
+
+
 def evidence(page: Page) -> Said:
     """What the word's other uses in the note tell of it: after a title, before a credential, in lower case, with a
     capital in mid sentence, in a name that a rule found (after Yang & Garibaldi 2015, "trusted terms")."""
-    size = len(page.words)
-    if not size:
-        return Said(page.empty(), _EVIDENCE)
-    different, inverse = page.distinct
-    place: dict[str, int] = {}
-    own = np.array([place.setdefault(word_.lower(), len(place)) for word_ in different], dtype=np.int64)
-    ids = own[inverse]
-    masks = np.zeros(len(place), dtype=np.int32)
-    cases = page.cases
-    roles = np.array([_role(word_) for word_ in place], dtype=np.int32)[ids]
-    titles, credentials, signs = (roles & role > 0 for role in (_TITLE, _CREDENTIAL, _SIGN))
-    same_line = np.zeros(size, dtype=bool)
-    same_line[1:] = np.diff(page.line_of) == 0
-
-    alpha = (cases >= 1) & (cases <= 5) & (cases != 4)
-    after = np.zeros(size, dtype=bool)
-    after[1:] = titles[:-1] & same_line[1:]
-    after[2:] |= titles[:-2] & signs[1:-1] & same_line[2:] & same_line[1:-1]
-    masks[ids[after & alpha]] |= 1
-    before = np.zeros(size, dtype=bool)
-    before[:-1] = credentials[1:] & same_line[1:]
-    before[:-2] |= credentials[2:] & signs[1:-1] & same_line[2:] & same_line[1:-1]
-    masks[ids[before & alpha]] |= 2
-    masks[ids[cases == 1]] |= 4
-    middle = np.zeros(size, dtype=bool)
-    middle[1:] = (cases[1:] == 2) & (cases[:-1] == 1) & same_line[1:]
-    masks[ids[middle]] |= 8
-    tokens = page.view.tokens
-    for span in page.hits:
+    ruled = np.zeros(len(page.words), dtype=np.bool_)
+    for span, (first, last) in zip(page.hits, page.hit_tokens, strict=True):
         if span.label.category == "NAME" and span.score >= 0.8:
-            first, last = tokens.touching(span.start, span.end)
-            chosen = ids[first:last][alpha[first:last]]
-            masks[chosen] |= 16
-    often = np.bincount(ids, minlength=len(place)) > 1
-    masks[often] |= 32
-    codes = masks[ids]
-    codes[~alpha] = 0
-    return Said(codes.astype(np.int32), _EVIDENCE)
+            ruled[first:last] = True
+    words, codes = page.view.lower_types, page.empty()
+    masks = _room.of(len(page.view.registry.words))
+    _evidence(words, page.cases, _ROLES.of(page.view), page.line_of, ruled, masks, codes)
+    return Said(codes, _EVIDENCE)
 
 
 TextColumn = Callable[[Page], Said]

@@ -54,7 +54,7 @@ class Finder:
         for doc in documents:
             page = self._lay_out(doc)
             tagged = self._tables.tag(page, bias=self._bias + bias)
-            yield bridge.spans(page.view.tokens, tagged.tags, source="learned", scores=tagged.chances)
+            yield bridge.spans_of_path(page.view.tokens, tagged.path, tagged.labels, tagged.likely, source="learned")
 
 
 def load(folder: Path, manifest: Manifest) -> Linear:

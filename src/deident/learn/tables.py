@@ -5,12 +5,13 @@ of a text column. Then the best tags (Viterbi) or the probability of each (forwa
 by numba.
 """
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deident.learn import bridge
 from deident.learn import columns as c
 from deident.learn._compiled import compiled
 from deident.learn.bits import (
@@ -18,33 +19,33 @@ from deident.learn.bits import (
     Floats,
     Hashes,
     Ints,
-    bits_at,
+    bits_of_value,
     bits_of_values,
     fill_rows,
-    find,
-    of_pair,
+    moved,
+    moved_all,
+    sieve_of,
     table_of,
 )
-from deident.learn.features import FeatureSet
+from deident.learn.features import FeatureSet, Pair
+from deident.view import View
 
-_WORDS_KEPT = 1 << 15  # words whose rows are kept; then the cache begins anew, so that memory stays bounded
-_VALUES_KEPT = 1 << 14
+_WORDS_KEPT = 1 << 15  # words whose rows are kept; then the rarer half goes, so that memory stays bounded
+_VALUES_KEPT = 1 << 14  # of a text column
+_SLOTS_KEPT = 1 << 18  # values of word columns
 
+Bools = NDArray[np.bool_]
+Bytes = NDArray[np.uint8]
 
-@compiled
-def _add_features(
-    found: Ints, bounds: Ints, labels: NDArray[np.uint8], weights: Floats, scores: Floats, first: int
-) -> None:
-    for place in range(len(found)):
-        feature = found[place]
-        if feature >= 0:
-            for at in range(bounds[feature], bounds[feature + 1]):
-                scores[first + place, labels[at]] += weights[at]
+# --- kernels ---------------------------------------------------------------------------------------------------------
 
 
 @compiled
 def _add_rows(scores: Floats, ids: Ints, rows: Floats, offsets: Ints, low: Ints, high: Ints, outside: int) -> None:
-    """scores[t] += rows[ids[t + offset], offset] for every offset; beyond a unit's ends the row of `outside`."""
+    """scores[t] += rows[ids[t + offset], offset] for every offset; beyond a unit's ends the row of `outside`.
+
+    outside < 0: nothing stands there, and row 0 is that of nothing.
+    """
     size = scores.shape[1]
     for place in range(len(ids)):
         for number in range(len(offsets)):
@@ -55,8 +56,83 @@ def _add_rows(scores: Floats, ids: Ints, rows: Floats, offsets: Ints, low: Ints,
                 which = outside
             else:
                 which = ids[at]
+                if outside < 0 and which == 0:
+                    continue
             for label in range(size):
                 scores[place, label] += rows[which, number, label]
+
+
+@compiled
+def _add_pairs(
+    scores: Floats, ids: Ints, sides: Hashes, pairs: Ints, low: Ints, high: Ints, keys: Hashes, sieve: Hashes,
+    table: Ints, bounds: Ints, labels: Bytes, weights: Floats,
+) -> None:  # fmt: skip
+    """Adds the weights of two columns seen together. pairs: the offset and the side of the left one, of the right one;
+    sides: the bits of each word there."""
+    mask, bits = np.uint64(len(table) - 1), np.uint64(64 * len(sieve) - 1)
+    for place in range(len(ids)):
+        start, end = low[place], high[place]
+        for number in range(len(pairs)):
+            at, other = place + pairs[number, 0], place + pairs[number, 2]
+            left = sides[ids[at] if start <= at < end else 0, pairs[number, 1]]
+            right = sides[ids[other] if start <= other < end else 0, pairs[number, 3]]
+            key = left * np.uint64(3) + right
+            key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            key ^= key >> np.uint64(31)
+            bit = key >> np.uint64(32) & bits
+            if sieve[bit >> np.uint64(6)] >> (bit & np.uint64(63)) & np.uint64(1) == np.uint64(0):
+                continue
+            slot = key & mask
+            while table[slot] >= 0 and keys[table[slot]] != key:
+                slot = (slot + np.uint64(1)) & mask
+            feature = table[slot]
+            if feature >= 0:
+                for one in range(bounds[feature], bounds[feature + 1]):
+                    scores[place, labels[one]] += weights[one]
+
+
+@compiled
+def _seek(
+    raws: Hashes, uses: Ints, seen: Bools, offsets: Ints, keys: Hashes, table: Ints, features: Ints, counts: Bytes,
+) -> None:  # fmt: skip
+    """For each value the features that it is: their offsets and numbers in turn, and how many there are."""
+    mask = np.uint64(len(table) - 1)
+    for place in range(len(raws)):
+        count = 0
+        for number in range(len(offsets)):
+            if not seen[uses[place], number]:
+                continue
+            key = moved(raws[place], offsets[number])
+            slot = key & mask
+            while table[slot] >= 0 and keys[table[slot]] != key:
+                slot = (slot + np.uint64(1)) & mask
+            if table[slot] >= 0:
+                features[place, 2 * count] = number
+                features[place, 2 * count + 1] = table[slot]
+                count += 1
+        counts[place] = count
+
+
+@compiled
+def _fill_words(
+    slots: Ints, ends: Ints, features: Ints, counts: Bytes, bounds: Ints, labels: Bytes, weights: Floats, rows: Floats,
+) -> None:  # fmt: skip
+    """The rows of words, each of which has the values `slots[ends[word]:ends[word + 1]]`."""
+    for word in range(len(ends) - 1):
+        rows[word] = 0.0
+        for place in range(ends[word], ends[word + 1]):
+            slot = slots[place]
+            for number in range(counts[slot]):
+                offset, feature = features[slot, 2 * number], features[slot, 2 * number + 1]
+                for at in range(bounds[feature], bounds[feature + 1]):
+                    rows[word, offset, labels[at]] += weights[at]
+
+
+@compiled
+def _count(ids: Ints, uses: Ints) -> None:
+    for word in ids:
+        uses[word] += 1
 
 
 @compiled
@@ -113,67 +189,83 @@ def _viterbi(
         path[place - 1] = label
 
 
-_LITTLE = np.float32(1e-10)  # what is less likely than that changes no probability that float32 can show
-
-
 @compiled
-def _marginals(scores: Floats, moves: Floats, moves_back: Floats, first: Floats, out: Floats) -> None:
-    """P(tag | text) of every token. `moves` and `first` are exponentials; `moves_back` is `moves` transposed."""
+def _chances(
+    scores: Floats, moves: Floats, first: Floats, reach: float, label: int, chances: Floats, likely: Floats,
+    active: Bytes, counts: Ints,
+) -> bool:  # fmt: skip
+    """P(tag is not `label` | text) of every token. `moves` and `first` are exponentials.
+
+    Of each token only the tags within `reach` of its best one are followed; False where that leaves no path.
+    likely, active, counts: room, which the caller gives.
+    """
     length, size = scores.shape
-    if length == 0:
-        return
-    local = np.empty((length, size), dtype=np.float32)
     for place in range(length):
         top = scores[place, 0]
-        for label in range(1, size):
-            top = max(top, scores[place, label])
-        for label in range(size):
-            local[place, label] = max(np.exp(scores[place, label] - top), 1e-18)
-    total = np.float32(0.0)
-    for label in range(size):
-        out[0, label] = local[0, label] * first[label]
-        total += out[0, label]
-    for label in range(size):
-        out[0, label] /= total
-    for place in range(1, length):
-        for label in range(size):
-            out[place, label] = 0.0
-        for before in range(size):
-            base = out[place - 1, before]
-            if base > _LITTLE:
-                for label in range(size):
-                    out[place, label] += base * moves[before, label]
+        for tag in range(1, size):
+            top = max(top, scores[place, tag])
+        count = 0
         total = np.float32(0.0)
-        for label in range(size):
-            out[place, label] *= local[place, label]
-            total += out[place, label]
-        for label in range(size):
-            out[place, label] /= total
+        for tag in range(size):
+            away = scores[place, tag] - top
+            if away < -reach:
+                continue
+            value = np.float32(0.0)
+            if place == 0:
+                value = first[tag]
+            else:
+                for number in range(counts[place - 1]):
+                    before = active[place - 1, number]
+                    value += likely[place - 1, before] * moves[before, tag]
+            value *= np.exp(max(away, np.float32(-60.0)))
+            likely[place, tag] = value
+            active[place, count] = tag
+            count += 1
+            total += value
+        counts[place] = count
+        if not total > 0.0:
+            return False
+        for number in range(count):
+            likely[place, active[place, number]] /= total
     behind = np.ones(size, dtype=np.float32)
-    ahead = np.empty(size, dtype=np.float32)
-    for place in range(length - 2, -1, -1):
-        total = np.float32(0.0)
-        for label in range(size):
-            ahead[label] = 0.0
-        most = np.float32(0.0)
-        for after in range(size):
-            behind[after] *= local[place + 1, after]
-            most = max(most, behind[after])
-        for after in range(size):
-            base = behind[after]
-            if base > _LITTLE * most:
-                for label in range(size):
-                    ahead[label] += base * moves_back[after, label]
-        for label in range(size):
-            total += ahead[label]
-        for label in range(size):
-            behind[label] = ahead[label] / total
-        total = np.float32(0.0)
-        for label in range(size):
-            out[place, label] *= behind[label]
-            total += out[place, label]
-        for label in range(size):
-            out[place, label] /= total
+    ahead = np.zeros(size, dtype=np.float32)
+    for place in range(length - 1, -1, -1):
+        whole, own = np.float32(0.0), np.float32(0.0)
+        for number in range(counts[place]):
+            tag = active[place, number]
+            value = likely[place, tag] * behind[tag]
+            whole += value
+            if tag == label:
+                own = value
+        if not whole > 0.0:
+            return False
+        chances[place] = (whole - own) / whole
+        if place == 0:
+            break
+        top = scores[place, 0]
+        for tag in range(1, size):
+            top = max(top, scores[place, tag])
+        for number in range(counts[place]):
+            tag = active[place, number]
+            ahead[tag] = behind[tag] * np.exp(max(scores[place, tag] - top, np.float32(-60.0)))
+        whole = np.float32(0.0)
+        for number in range(counts[place - 1]):
+            before = active[place - 1, number]
+            value = np.float32(0.0)
+            for other in range(counts[place]):
+                tag = active[place, other]
+                value += moves[before, tag] * ahead[tag]
+            behind[before] = value
+            whole += value
+        if not whole > 0.0:
+            return False
+        for number in range(counts[place - 1]):
+            behind[active[place - 1, number]] /= whole
+    return True
+
+
+_REACH = 18.0  # what is e⁻¹⁸ as likely as the best tag of its token changes no probability by a thousandth of a percent
+_FURTHER = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,10 +312,201 @@ def _order(labels: tuple[str, ...], free: bool) -> tuple[Ints, int]:
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """The tag of each token, and the probability that it is tagged at all (empty where it was not asked for)."""
+    """The tag of each token by its place in the labels, and the probability that it is tagged at all (empty where it
+    was not asked for)."""
 
-    tags: list[str]
-    chances: list[float]
+    labels: tuple[str, ...]
+    path: Bytes = field(repr=False)
+    likely: Floats = field(repr=False)
+
+    @property
+    def tags(self) -> list[str]:
+        return [self.labels[label] for label in self.path.tolist()]
+
+    @property
+    def chances(self) -> list[float]:
+        return self.likely.tolist()
+
+
+class _Slots(dict[str, int]):
+    """The number of each value of one column that was met."""
+
+    def __init__(self, name: str, use: int, raws: list[int], uses: list[int]) -> None:
+        super().__init__()
+        self._name, self._use, self._raws, self._uses = name, use, raws, uses
+
+    def __missing__(self, value: str) -> int:
+        number = self[value] = len(self._raws)
+        self._raws.append(bits_of_value(f"{self._name}={value}"))
+        self._uses.append(self._use)
+        return number
+
+
+class _Values:
+    """The values of word columns that were met, and the features of the model that each is."""
+
+    def __init__(self, weights: "Weights", table: Ints, features: FeatureSet, offsets: Ints) -> None:
+        self._weights, self._table, self._features, self._offsets = weights, table, features, offsets
+        self._seen = np.array([[at in use.offsets for at in offsets] for use in features.words], dtype=np.bool_)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._raws: list[int] = []
+        self._uses: list[int] = []
+        self._columns = [
+            (use.column, _Slots(use.name, place, self._raws, self._uses))
+            for place, use in enumerate(self._features.words)
+        ]
+        self._found = np.zeros((1024, 2 * len(self._offsets)), dtype=np.int32)
+        self._counts = np.zeros(1024, dtype=np.uint8)
+        self._known = 0
+
+    def fill(self, words: Sequence[str], rows: Floats) -> None:
+        """Works out the rows of these words."""
+        if self._known > _SLOTS_KEPT:
+            self._forget()
+        slots: list[int] = []
+        ends = [0]
+        for word in words:
+            for column, numbers in self._columns:
+                slots += map(numbers.__getitem__, column(word))
+            ends.append(len(slots))
+        self._seek()
+        w = self._weights
+        _fill_words(
+            np.array(slots, dtype=np.int32), np.array(ends, dtype=np.int32), self._found, self._counts, w.bounds,
+            w.labels_of, w.values, rows,
+        )  # fmt: skip
+
+    def _seek(self) -> None:
+        start, count = self._known, len(self._raws)
+        if start == count:
+            return
+        while count > len(self._counts):
+            self._found = np.concatenate([self._found, np.zeros_like(self._found)])
+            self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
+        raws = np.array(self._raws[start:], dtype=np.uint64)
+        uses = np.array(self._uses[start:], dtype=np.int32)
+        w = self._weights
+        _seek(
+            raws, uses, self._seen, self._offsets, w.keys, self._table, self._found[start:count],
+            self._counts[start:count],
+        )  # fmt: skip
+        self._known = count
+
+
+def _only(column: c.WordColumn, word: str) -> int:
+    """The bits of what a column of one value says; 0 where it says nothing."""
+    for value in column(word):
+        return bits_of_value(f"{column.__name__}={value}")
+    return 0
+
+
+class _Words:
+    """The rows of the words met so far. Row 0 is that of `OUTSIDE`."""
+
+    def __init__(self, fill: Callable[[Sequence[str], Floats], None], row: tuple[int, int], pairs: Iterable[Pair]):
+        ends = [end for pair in pairs for end in ((pair.left, pair.left_offset), (pair.right, pair.right_offset))]
+        self._columns = {column.__name__: column for column, _ in ends}
+        self._sides = list(dict.fromkeys((column.__name__, offset) for column, offset in ends))
+        self._fill = fill
+        self.number: dict[str, int] = {}
+        self.rows = np.zeros((1024, *row), dtype=np.float32)
+        self.sides = np.zeros((1024, len(self._sides)), dtype=np.uint64)  # the bits of what the columns of pairs say
+        self.uses = np.zeros(1024, dtype=np.int32)
+        self._registry: object = None
+        self._of_type = np.zeros(0, dtype=np.int32)
+        self._meet([c.OUTSIDE])
+
+    def side(self, column: c.WordColumn, offset: int) -> int:
+        return self._sides.index((column.__name__, offset))
+
+    def of(self, seen: View) -> Ints:
+        """The row of each token."""
+        if len(self.number) > _WORDS_KEPT:
+            self._drop()
+        types, words = seen.types, seen.registry.words
+        if self._registry is not seen.registry:
+            self._registry = seen.registry
+            self._of_type = np.full(0, -1, dtype=np.int32)
+        if len(self._of_type) < len(words):
+            more = np.full(len(words), -1, dtype=np.int32)
+            self._of_type = np.concatenate([self._of_type, more])
+        ids = self._of_type[types]
+        if len(ids) and ids.min() < 0:
+            missing = np.unique(types[ids < 0])
+            named = [words[number] for number in missing.tolist()]
+            self._meet([word for word in named if word not in self.number])
+            self._of_type[missing] = [self.number[word] for word in named]
+            ids = self._of_type[types]
+        _count(ids, self.uses)
+        return ids
+
+    def _meet(self, words: Sequence[str]) -> None:
+        start = len(self.number)
+        end = start + len(words)
+        while end > len(self.rows):
+            self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
+            self.sides = np.concatenate([self.sides, np.zeros_like(self.sides)])
+            self.uses = np.concatenate([self.uses, np.zeros_like(self.uses)])
+        self.number |= {word: number for number, word in enumerate(words, start)}
+        self._fill(words, self.rows[start:end])
+        if self._sides:
+            said = {name: [_only(column, word) for word in words] for name, column in self._columns.items()}
+            for place, (name, offset) in enumerate(self._sides):
+                self.sides[start:end, place] = moved_all(np.array(said[name], dtype=np.uint64), offset)
+
+    def _drop(self) -> None:
+        """Keeps the words that were used most since last time, half of them at most."""
+        count = len(self.number)
+        uses = self.uses[:count]
+        uses[0] = np.iinfo(np.int32).max
+        kept = np.sort(np.argsort(-uses, kind="stable")[: count // 2])
+        words = list(self.number)
+        self.number = {words[old]: number for number, old in enumerate(kept.tolist())}
+        self.rows[: len(kept)] = self.rows[kept]
+        self.sides[: len(kept)] = self.sides[kept]
+        self.uses[: len(kept)] = uses[kept] // 2
+        self.uses[len(kept) :] = 0
+        self._registry = None
+
+
+class _Said:
+    """The rows of what one text column says."""
+
+    def __init__(self, weights: "Weights", table: Ints, name: str, offsets: tuple[int, ...]) -> None:
+        self._weights, self._table, self._name = weights, table, name
+        self.offsets = np.array(offsets, dtype=np.int32)
+        self._seen = np.ones((1, len(offsets)), dtype=np.bool_)
+        self._number: dict[tuple[str, ...], int] = {(): 0}
+        self.rows = np.zeros((64, len(offsets), len(weights.labels)), dtype=np.float32)
+        self._fixed: tuple[object, Ints] = (None, np.zeros(0, dtype=np.int32))
+
+    def of(self, said: c.Said) -> Ints:
+        """The row of each token."""
+        if said.values is self._fixed[0]:
+            return self._fixed[1][said.codes]
+        if len(self._number) > _VALUES_KEPT:
+            self._number = {(): 0}
+        numbers = np.array([self._row(values) for values in said.values], dtype=np.int32)
+        self._fixed = (said.values, numbers)  # most columns always have the same values
+        return numbers[said.codes]
+
+    def _row(self, values: tuple[str, ...]) -> int:
+        number = self._number.get(values)
+        if number is not None:
+            return number
+        number = self._number[values] = len(self._number)
+        if number == len(self.rows):
+            self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
+        raws = bits_of_values([f"{self._name}={value}" for value in values])
+        w = self._weights
+        owners = np.zeros(len(values), dtype=np.int32)
+        fill_rows(
+            raws, owners, self._seen, self.offsets, w.keys, self._table, w.bounds, w.labels_of, w.values,
+            self.rows[number],
+        )  # fmt: skip
+        return number
 
 
 class Tables:
@@ -234,143 +517,70 @@ class Tables:
         self.weights = weights
         self.features = features
         self._table = table_of(weights.keys)
+        self._sieve = sieve_of(weights.keys)
         self._moves, self._first = (weights.moves, weights.first) if free else constrained(weights)
         self._begins, self._free = _order(weights.labels, free)
         open_moves = self._moves[:, : self._free]
         self._low, self._high = open_moves.min(axis=1), open_moves.max(axis=1)
         self._moves_exp = np.exp(self._moves)
-        self._moves_back = np.ascontiguousarray(self._moves_exp.T)
         self._first_exp = np.exp(self._first)
-        self._reach = tuple(range(-features.reach, features.reach + 1))
-        self._offsets = np.array(self._reach, dtype=np.int32)
-        self._seen = np.array([[at in use.offsets for at in self._reach] for use in features.words], dtype=np.bool_)
-        self._text_seen = [np.ones((1, len(use.offsets)), dtype=np.bool_) for use in features.texts]
-        self._text_offsets = [np.array(use.offsets, dtype=np.int32) for use in features.texts]
-        self._forget_words()
-        self._values: list[dict[tuple[str, ...], int]] = [{} for _ in features.texts]
-        self._value_rows: list[Floats] = [self._room(64, len(use.offsets)) for use in features.texts]
-
-    # --- rows --------------------------------------------------------------------------------------------------------
-
-    def _room(self, count: int, offsets: int) -> Floats:
-        return np.zeros((count, offsets, len(self.weights.labels)), dtype=np.float32)
-
-    def _forget_words(self) -> None:
-        self._words: dict[str, int] = {}
-        self._word_rows = self._room(1024, len(self._reach))
-        self._lefts = np.zeros((1024, len(self.features.pairs)), dtype=np.uint64)
-        self._rights = np.zeros((1024, len(self.features.pairs)), dtype=np.uint64)
-        self._meet(c.OUTSIDE)
-
-    def _find(self, hashes: Hashes) -> Ints:
-        found = np.empty(len(hashes), dtype=np.int32)
-        find(hashes, self.weights.keys, self._table, found)
-        return found
-
-    def _fill(self, raws: Hashes, uses: list[int], seen: NDArray[np.bool_], offsets: Ints, rows: Floats) -> None:
-        w = self.weights
-        owners = np.array(uses, dtype=np.int32)
-        fill_rows(raws, owners, seen, offsets, w.keys, self._table, w.bounds, w.labels_of, w.values, rows)
-
-    def _meet(self, word: str) -> int:
-        """Works out the rows of a word that is not in the cache."""
-        number = len(self._words)
-        if number == len(self._word_rows):
-            self._word_rows = np.concatenate([self._word_rows, np.zeros_like(self._word_rows)])
-            self._lefts = np.concatenate([self._lefts, np.zeros_like(self._lefts)])
-            self._rights = np.concatenate([self._rights, np.zeros_like(self._rights)])
-        self._words[word] = number
-        names: list[str] = []
-        owners: list[int] = []
-        for place, use in enumerate(self.features.words):
-            start = f"{use.name}="
-            for value in use.column(word):
-                names.append(start + value)
-                owners.append(place)
-        self._fill(bits_of_values(names), owners, self._seen, self._offsets, self._word_rows[number])
-        for place, pair in enumerate(self.features.pairs):
-            self._lefts[number, place] = _one(pair.left, word, pair.left_offset)
-            self._rights[number, place] = _one(pair.right, word, pair.right_offset)
-        return number
-
-    def _value_row(self, place: int, values: tuple[str, ...]) -> int:
-        """The number of the row of what a text column says."""
-        known = self._values[place]
-        number = known.get(values)
-        if number is not None:
-            return number
-        use = self.features.texts[place]
-        number = len(known)
-        if number == len(self._value_rows[place]):
-            rows = self._value_rows[place]
-            self._value_rows[place] = np.concatenate([rows, np.zeros_like(rows)])
-        known[values] = number
-        raws = bits_of_values([f"{use.name}={value}" for value in values])
-        owners = [0] * len(values)
-        self._fill(raws, owners, self._text_seen[place], self._text_offsets[place], self._value_rows[place][number])
-        return number
-
-    # --- scoring -----------------------------------------------------------------------------------------------------
+        self._offsets = np.arange(-features.reach, features.reach + 1, dtype=np.int32)
+        values = _Values(weights, self._table, features, self._offsets)
+        self._words = _Words(values.fill, (len(self._offsets), len(weights.labels)), features.pairs)
+        self._pairs = np.array(
+            [
+                (place, self._words.side(column, place))
+                for pair in features.pairs
+                for column, place in ((pair.left, pair.left_offset), (pair.right, pair.right_offset))
+            ],
+            dtype=np.int32,
+        ).reshape(-1, 4)
+        self._said = [_Said(weights, self._table, use.name, use.offsets) for use in features.texts]
 
     def scores(self, page: c.Page) -> tuple[Floats, list[tuple[int, int]]]:
         """The score of each tag at each token, and the units (first token, one past the last) that are read at once."""
-        words = page.words
-        total = np.zeros((len(words), len(self.weights.labels)), dtype=np.float32)
+        size = len(page.words)
+        total = np.zeros((size, len(self.weights.labels)), dtype=np.float32)
         spans = units(page, self.features)
-        low, high = np.empty(len(words), dtype=np.int32), np.empty(len(words), dtype=np.int32)
+        low, high = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
         for start, end in spans:
             low[start:end], high[start:end] = start, end
-        if len(self._words) > _WORDS_KEPT:
-            self._forget_words()
-        known = self._words
-        different, inverse = page.distinct
-        found = [known[word] if word in known else self._meet(word) for word in different]
-        ids = np.array(found, dtype=np.int32)[inverse]
-        _add_rows(total, ids, self._word_rows, self._offsets, low, high, 0)
-        for place, use in enumerate(self.features.texts):
-            said = use.column(page)
-            if len(self._values[place]) > _VALUES_KEPT:
-                self._values[place].clear()
-            rows = np.array([self._value_row(place, values) for values in said.values], dtype=np.int32)
-            _add_rows(total, rows[said.codes], self._value_rows[place], self._text_offsets[place], low, high, -1)
-        for start, end in spans:
-            self._add_pairs(total, ids[start:end], start)
+        ids = self._words.of(page.view)
+        _add_rows(total, ids, self._words.rows, self._offsets, low, high, 0)
+        for use, said in zip(self.features.texts, self._said, strict=True):
+            rows = said.of(use.column(page))
+            _add_rows(total, rows, said.rows, said.offsets, low, high, -1)
+        if len(self._pairs):
+            w = self.weights
+            _add_pairs(
+                total, ids, self._words.sides, self._pairs, low, high, w.keys, self._sieve, self._table, w.bounds,
+                w.labels_of, w.values,
+            )  # fmt: skip
         return total, spans
-
-    def _add_pairs(self, total: Floats, ids: Ints, start: int) -> None:
-        reach = self.features.reach
-        padded = np.concatenate([np.zeros(reach, dtype=np.int32), ids, np.zeros(reach, dtype=np.int32)])
-        size, weights = len(ids), self.weights
-        for place, pair in enumerate(self.features.pairs):
-            lefts = self._lefts[padded[reach + pair.left_offset : reach + pair.left_offset + size], place]
-            rights = self._rights[padded[reach + pair.right_offset : reach + pair.right_offset + size], place]
-            found = self._find(of_pair(lefts, rights))
-            _add_features(found, weights.bounds, weights.labels_of, weights.values, total, start)
 
     def tag(self, page: c.Page, *, chances: bool = True, bias: float = 0.0) -> Tagged:
         """The best tags; `bias` is taken from the score of "O", so that more is found (MIST's recall bias)."""
         total, spans = self.scores(page)
-        names = self.weights.labels
-        out = names.index("O")
+        out = self.weights.labels.index(bridge.OUT)
         if bias:
             total[:, out] -= np.float32(bias)
         path = np.empty(len(total), dtype=np.uint8)
-        likely = np.empty_like(total) if chances else total
         for start, end in spans:
             _viterbi(
                 total[start:end], self._moves, self._first, self._begins, self._free, self._low, self._high,
                 path[start:end],
             )  # fmt: skip
-            if chances:
-                _marginals(total[start:end], self._moves_exp, self._moves_back, self._first_exp, likely[start:end])
-        found = cast(list[float], (1.0 - likely[:, out]).tolist()) if chances else []
-        return Tagged([names[label] for label in path.tolist()], found)
+        likely = self._chances(total, spans, out) if chances else np.zeros(0, dtype=np.float32)
+        return Tagged(self.weights.labels, path, likely)
 
-
-def _one(column: c.WordColumn, word: str, offset: int) -> int:
-    for value in column(word):
-        return bits_at(f"{column.__name__}={value}", offset)
-    return 0
+    def _chances(self, total: Floats, spans: list[tuple[int, int]], out: int) -> Floats:
+        found = np.empty(len(total), dtype=np.float32)
+        room = np.empty_like(total), np.empty(total.shape, dtype=np.uint8), np.empty(len(total), dtype=np.int32)
+        for start, end in spans:
+            for reach in (_REACH, _FURTHER):
+                if _chances(total[start:end], self._moves_exp, self._first_exp, reach, out, found[start:end], *room):
+                    break
+        return found
 
 
 def units(page: c.Page, features: FeatureSet) -> list[tuple[int, int]]:

@@ -27,10 +27,14 @@ from enum import IntFlag, auto
 from functools import cache, lru_cache
 from pathlib import Path
 from struct import Struct
+from threading import Lock
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
+from zlib import crc32
 
 import marisa_trie
+import numpy as np
+from numpy.typing import NDArray
 
 from deident.errors import UnknownNameError
 
@@ -118,8 +122,7 @@ class _Trie(Protocol):
 
     def mmap(self, path: str) -> object: ...
     def get(self, key: str, default: int) -> int: ...
-    def iterkeys(self) -> Iterator[str]: ...
-    def iter_prefixes_with_ids(self, key: str) -> Iterator[tuple[str, int]]: ...
+    def iterkeys(self, prefix: str = "") -> Iterator[str]: ...
     def __len__(self) -> int: ...
 
 
@@ -261,11 +264,108 @@ def _part(token: str) -> str:
     return "and" if folded == "&" else _NOT_ALNUM.sub("", folded) or _BARRIER
 
 
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """What is filed under some first words: the row of the phrase that they are, and the words that go on."""
+
+    mask: int
+    following: frozenset[str]
+
+
+_FULL_STOP = frozenset(".")
+_STOP, _ENDS = 1, 2  # a full stop; a word after which it ends a sentence
+
+
+_PAIR_BITS = 20
+
+
+def _pair(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Where two words stand in `Met.pairs`, by their hashes."""
+    mixed = (left * np.uint32(0x9E3779B1) + right) * np.uint32(0x85EBCA6B)
+    return mixed >> np.uint32(32 - _PAIR_BITS)
+
+
+class Met:
+    """The tokens met so far, numbered; what is known of each; the branches of the phrases that begin with them."""
+
+    def __init__(self, table: "_Table") -> None:
+        self._table = table
+        self._lock = Lock()
+        self.number: dict[str, int] = {}
+        self.parts: list[str] = []
+        self.firsts: list[frozenset[str]] = []  # the words that go on from it
+        self.branches: dict[str, _Branch] = {}
+        self.masks = np.zeros(1024, dtype=np.uint32)  # of the word alone, as a phrase
+        self.flags = np.zeros(1024, dtype=np.uint8)
+        self.kept = np.zeros(1024, dtype=np.bool_)
+        self.hashes = np.zeros(1024, dtype=np.uint32)
+        # True for two words with which a phrase begins, by their hashes: most pairs of words are passed over by it
+        self.pairs = np.zeros(1 << _PAIR_BITS, dtype=np.bool_)
+        self.barrier = self.meet(_BARRIER)
+
+    def numbers(self, tokens: Sequence[str]) -> NDArray[np.int32]:
+        known = self.number
+        try:
+            return np.fromiter(map(known.__getitem__, tokens), dtype=np.int32, count=len(tokens))
+        except KeyError:
+            for token in tokens:
+                if token not in known:
+                    self.meet(token)
+            return np.fromiter(map(known.__getitem__, tokens), dtype=np.int32, count=len(tokens))
+
+    def meet(self, token: str) -> int:
+        with self._lock:
+            if token in self.number:
+                return self.number[token]
+            number = len(self.parts)
+            if number == len(self.masks):
+                self.masks = np.concatenate((self.masks, np.zeros_like(self.masks)))
+                self.flags = np.concatenate((self.flags, np.zeros_like(self.flags)))
+                self.kept = np.concatenate((self.kept, np.zeros_like(self.kept)))
+                self.hashes = np.concatenate((self.hashes, np.zeros_like(self.hashes)))
+            part = _part(token)
+            first = self.branch(f"{part} ") if part and part != _BARRIER else _Branch(0, frozenset())
+            self.parts.append(part)
+            self.firsts.append(first.following)
+            self.masks[number] = first.mask
+            self.kept[number] = bool(part)
+            self.hashes[number] = crc32(part.encode())
+            if first.following:
+                own, others = (
+                    self.hashes[number : number + 1],
+                    np.array([crc32(word.encode()) for word in first.following], dtype=np.uint32),
+                )
+                self.pairs[_pair(own, others)] = True
+            self.flags[number] = (
+                _STOP if token in _FULL_STOP else _ENDS if len(part) > 1 and part not in _STOPPED else 0
+            )
+            self.number[token] = number
+            return number
+
+    def branch(self, prefix: str) -> _Branch:
+        """What is filed under "st louis "; only ever asked for what is there, or for one word."""
+        found = self.branches.get(prefix)
+        if found is None:
+            start = len(prefix)
+            following = {
+                key[start : key.index(" ", start)] for key in self._table.trie.iterkeys(prefix) if key != prefix
+            }
+            row = self._table.row(prefix)
+            found = _Branch(row[0] if row is not None else 0, frozenset(following))
+            if prefix.count(" ") > 1:
+                self.branches[prefix] = found
+        return found
+
+
+_MET_KEPT = 1 << 18  # tokens that are kept; then they are met anew, so that memory stays bounded
+
+
 class Phrases:
     """Names and terms of one or several words, and the fast search for them in a list of tokens."""
 
     def __init__(self) -> None:
         self._table = _Table("phrases", PHRASE_LAYOUT)
+        self._met = Met(self._table)
 
     def get(self, phrase: str) -> Kind:
         """The kinds of a phrase written with blanks ("St. Louis", "winston-salem"); `Kind(0)` if unknown."""
@@ -301,41 +401,79 @@ class Phrases:
         Give tokens as `deident.tokens` cuts them, punctuation included. Full stops (after one letter or "St" and the
         like), apostrophes and hyphens inside a phrase are passed over; any other punctuation ends it.
         """
-        parts, owners, offsets = _joined(tokens)
-        text = "".join(parts)
-        prefixes, row = self._table.trie.iter_prefixes_with_ids, self._table.at
-        found: list[tuple[int, int, Kind]] = []
-        place, count = 0, len(owners)
-        while place < count:
-            start = offsets[place]
-            longest, hit = 0, 0
-            for key, number in prefixes(text[start : start + LONGEST]):  # the shorter come first
-                mask = row(number)[0] & kinds
-                if mask:
-                    longest, hit = key.count(" "), mask
-            if longest:
-                found.append((owners[place], owners[place + longest - 1] + 1, Kind(hit)))
-            place += longest or 1
-        return found
+        met = self.met()
+        return [
+            (first, last, Kind(mask))
+            for first, last, mask in zip(*map(_listed, self.find(met, met.numbers(tokens), kinds)), strict=True)
+        ]
+
+    def met(self) -> "Met":
+        """The tokens met so far, which begin anew when there are too many."""
+        if len(self._met.parts) > _MET_KEPT or len(self._met.branches) > _MET_KEPT:
+            self._met = Met(self._table)
+        return self._met
+
+    def find(
+        self, met: "Met", numbers: NDArray[np.int32], kinds: Kind = ANY
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
+        """`match` of tokens by their numbers, as columns: the first tokens, those past the last, and the kinds."""
+        owners, numbers = _without_passed(numbers, met)
+        masks = met.masks[numbers] & np.uint32(kinds)
+        sizes = np.ones(len(numbers), dtype=np.int64)
+        listed = numbers.tolist()
+        parts, firsts, wanted = met.parts, met.firsts, int(kinds)
+        free = 0  # the first place after the last phrase of several words
+        taken: list[tuple[int, int]] = []
+        hashes = met.hashes[numbers]
+        for place in np.flatnonzero(met.pairs[_pair(hashes[:-1], hashes[1:])]).tolist():
+            if parts[listed[place + 1]] not in firsts[listed[place]] or place < free:
+                continue
+            size, mask = _longest(met, listed, place, wanted)
+            if size > 1:
+                masks[place], sizes[place] = mask, size
+                free = place + size
+                taken.append((place + 1, free))
+        for start, end in taken:
+            masks[start:end] = 0
+        hits = np.flatnonzero(masks)
+        return owners[hits], owners[hits + sizes[hits] - 1] + 1, masks[hits]
 
 
-def _joined(tokens: Sequence[str]) -> tuple[list[str], list[int], list[int]]:
-    """The folded words, each with its blank; the token that each came from; and where each begins when joined."""
-    parts: list[str] = []
-    owners: list[int] = []
-    offsets: list[int] = []
-    length = 0
-    for index, written in enumerate(tokens):
-        part = _part(written)
-        if written == "." and parts and len(parts[-1]) > 2 and parts[-1][:-1] not in _STOPPED:
-            part = _BARRIER  # it ends a sentence
-        if not part:
-            continue
-        parts.append(f"{part} ")
-        owners.append(index)
-        offsets.append(length)
-        length += len(part) + 1
-    return parts, owners, offsets
+def _listed(column: NDArray[Any]) -> list[int]:
+    return column.tolist()
+
+
+def _without_passed(numbers: NDArray[np.int32], met: Met) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The tokens that count, by their places; a full stop that ends a sentence becomes a barrier."""
+    kept = met.kept[numbers]
+    flags = met.flags[numbers]
+    stops = np.flatnonzero(flags == _STOP)
+    if len(stops):
+        before = np.maximum.accumulate(np.where(kept, np.arange(len(numbers)), -1))[stops]
+        ending = stops[(before >= 0) & (flags[before] == _ENDS)]
+        numbers = numbers.copy()
+        numbers[ending] = met.barrier
+        kept[ending] = True
+    owners = np.flatnonzero(kept)
+    return owners, numbers[owners]
+
+
+def _longest(met: Met, numbers: list[int], place: int, kinds: int) -> tuple[int, int]:
+    """How many words the longest phrase from this place has, and its kinds; only those of several words count."""
+    prefix = f"{met.parts[numbers[place]]} {met.parts[numbers[place + 1]]} "
+    size, longest, hit = 2, 0, 0
+    while True:
+        branch = met.branch(prefix)
+        if branch.mask & kinds:
+            longest, hit = size, branch.mask & kinds
+        if place + size >= len(numbers):
+            break
+        part = met.parts[numbers[place + size]]
+        if part not in branch.following:
+            break
+        prefix += f"{part} "
+        size += 1
+    return longest, hit
 
 
 _WRITTEN = re.compile(r"[^\W\d_]+|\d+|&")
