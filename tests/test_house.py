@@ -33,7 +33,7 @@ FLOORS = (
     {"resolve", "replace", "evaluate", "generalise"},
     {"policy"},
     {"risk"},
-    {"corpus"},
+    {"structure", "corpus"},
     {"pipeline"},
     {"api"},
     {"batch", "service", "spark", "experiments"},

@@ -1223,6 +1223,10 @@ def _quarantine(file: Path | None, outcome: "Outcome") -> None:
 def _close(outcome: "Outcome", verb: str) -> None:
     """One line for each failure and one for the whole; exit code 1 where anything failed."""
     _report(outcome.failures)
+    blocked = outcome.by_path().get("blocked", {})
+    if blocked:
+        listed = ", ".join(f"{path} ×{count}" for path, count in blocked.items())
+        typer.echo(f"left out, for nobody can judge it: {listed}", err=True)
     failed = f", {len(outcome.failures)} failed" if outcome.failures else ""
     typer.echo(f"{verb} {outcome.done} note{'' if outcome.done == 1 else 's'}{failed}", err=True)
     if outcome.failures:

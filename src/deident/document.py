@@ -1,4 +1,4 @@
-"""The values that everything passes around: Span, Token, Patient, Document, Record. Knows nobody above it.
+"""The values that everything passes around: Span, Token, Patient, Place, Document, Record. Knows nobody above it.
 
 Offsets are half-open and count code points. A span holds no text, so it cannot leak in a log or disagree with its
 document; the reprs of Document, Token and Patient hide theirs.
@@ -7,6 +7,7 @@ document; the reprs of Document, Token and Patient hide theirs.
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +16,7 @@ from deident.errors import SpanError
 from deident.labels import Label
 
 
-def _empty() -> Mapping[str, Any]:
+def _empty() -> Mapping[Any, Any]:
     return MappingProxyType({})
 
 
@@ -56,6 +57,31 @@ class Patient:
     known: tuple[tuple[Label, str], ...] = field(default=(), repr=False)
 
 
+class Kind(StrEnum):
+    """What a text of a structured record is, and so what may stand in its place."""
+
+    PROSE = "prose"  # free text, in which detectors look
+    TEXT = "text"  # a name, a street, a telephone number: any text may stand there
+    ID = "id"  # an identifier, which other places of the record, and other records, repeat
+    URI = "uri"  # an address or a name of a system
+    DATE = "date"  # of any precision
+    INSTANT = "instant"  # a date that needs its time
+    AGE = "age"  # years, as a number
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a text stands in a structured record (an HL7 message, a FHIR resource, a CDA document).
+
+    A field has one span over all its text, known by its position. Prose may be gathered from several pieces of the
+    record: `breaks` are the stretches of the text between them, which may be empty, and belong to none.
+    """
+
+    path: str
+    kind: Kind
+    breaks: tuple[tuple[int, int], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """One text with its spans. Gold, predicted and redacted documents are all of this type."""
@@ -65,6 +91,7 @@ class Document:
     spans: tuple[Span, ...] = field(default=(), repr=False)
     patient: Patient | None = field(default=None, repr=False)
     meta: Mapping[str, Any] = field(default_factory=_empty, repr=False, hash=False)
+    place: Place | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         size = len(self.text)
@@ -77,6 +104,21 @@ class Document:
 
     def with_spans(self, spans: Iterable[Span]) -> "Document":
         return replace(self, spans=tuple(sorted(spans)))
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """The frame of a structured record: what its format lets stand, and the places of the record's documents.
+
+    Unlike other frames it holds nothing of the input that nobody has judged, so it outlives scrubbing. `paths` counts
+    what became of the values of each path (retained, scrubbed, blocked).
+    """
+
+    format: str
+    parts: tuple[Any, ...] = field(repr=False)
+    paths: Mapping[tuple[str, str], int] = field(default_factory=_empty, repr=False, hash=False)
+    documents: int = 0  # how many it has places for
+    encoding: str = "utf-8"
 
 
 @dataclass(frozen=True, slots=True)

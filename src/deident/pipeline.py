@@ -3,18 +3,26 @@
 The command line, the batch runner and every other door call this and nothing else.
 """
 
+import secrets
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from deident import detect, policy, replace
 from deident.config import Config
-from deident.document import Document, Failure
+from deident.document import Document, Failure, Kind
 from deident.errors import DeidentError, ProcessingError, UsageError
 from deident.labels import Label
 from deident.patients import Grouping, grouping
 from deident.resolve import Step, check_policy, resolve, step
+from deident.structure import SECRET_BYTES, Structured
+from deident.surrogates import purpose_key, read_key
 
 Told = Callable[[Document, replace.Rewritten], None]  # is told of every note, before and after
+
+
+def _fresh() -> bytes:
+    return secrets.token_bytes(SECRET_BYTES)
 
 
 def _as_it_is(doc: Document) -> Document:
@@ -25,7 +33,8 @@ def _as_it_is(doc: Document) -> Document:
 class Pipeline:
     """Whose note it is, what finds, how the finds are joined, and what is done with them.
 
-    hidden: labels whose spans the scrubbed document does not carry. record: is told of every note (`vault`).
+    hidden: labels whose spans the scrubbed document does not carry. record: is told of every note (`vault`). secret: of
+    the codes that stand for the identifiers of structured records; the workers of a run share it.
     """
 
     detectors: tuple[detect.Detector, ...]
@@ -36,6 +45,16 @@ class Pipeline:
     group: Grouping = _as_it_is
     hidden: frozenset[Label] = frozenset()
     record: Told | None = None
+    secret: bytes = field(default_factory=_fresh, repr=False, compare=False)
+    _structured: Structured = field(init=False, repr=False, compare=False)
+    _in_records: tuple[detect.Detector, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_structured", Structured(self.treatment, self.secret))
+        named = {detector.name for detector in self.detectors}
+        # what a record's fields say of people is looked for in its prose, whoever else looks there
+        known = () if "known" in named else (detect.load("known"),)
+        object.__setattr__(self, "_in_records", (*self.detectors, *known))
 
     @classmethod
     def from_config(cls, config: Config, *, key: bytes | None = None, run_key: bytes | None = None) -> "Pipeline":
@@ -51,12 +70,20 @@ class Pipeline:
             settings.least,
             grouping(config.patients),
             policy.hidden(config.scrub),
+            secret=_secret(config, key, run_key),
         )
 
     def detect(self, doc: Document) -> Document:
-        """The document with the spans that were found, disjoint, in place of those it had."""
-        doc = self.group(doc)
-        found = (span for detector in self.detectors for span in detector.detect(doc) if span.score >= self.least)
+        """The document with the spans that were found, disjoint, in place of those it had.
+
+        The span of a structured field is known by its position, and its patient by its record.
+        """
+        if doc.place is None:
+            doc = self.group(doc)
+        elif doc.place.kind is not Kind.PROSE:
+            return doc
+        detectors = self.detectors if doc.place is None else self._in_records
+        found = (span for detector in detectors for span in detector.detect(doc) if span.score >= self.least)
         spans = resolve(found, policy=self.policy)
         for mend in self.steps:
             spans = mend(doc, spans)
@@ -69,7 +96,7 @@ class Pipeline:
     def rewrite(self, doc: Document) -> Document:
         """The same with all spans, for those who count them."""
         found = self.detect(doc)
-        new = replace.rewritten(found, self.treatment)
+        new = replace.rewritten(found, self.treatment if doc.place is None else self._structured)
         if self.record is not None:
             self.record(found, new)
         return new.document
@@ -77,6 +104,18 @@ class Pipeline:
     def shown(self, doc: Document) -> Document:
         """A rewritten document with those of its spans that the output carries."""
         return doc.with_spans(span for span in doc.spans if span.label not in self.hidden) if self.hidden else doc
+
+
+def _secret(config: Config, key: bytes | None, run_key: bytes | None) -> bytes:
+    """The same key gives the same codes; one that is forgotten with the run gives codes that nobody can undo, which is
+    what Safe Harbor asks for (45 CFR 164.514(c)) and policies without a key get."""
+    scrub = config.scrub
+    if scrub.key_file:
+        key = read_key(Path(scrub.key_file))
+    elif scrub.policy and not policy.load(scrub.policy).keyed:
+        key = run_key
+    key = key if key is not None else run_key
+    return _fresh() if key is None else purpose_key(key, "structure")
 
 
 def attempt(work: Callable[[Document], Document], doc: Document) -> Document | Failure:

@@ -9,13 +9,13 @@ import dataclasses
 import re
 import secrets
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 
-from deident.document import Document, Span, first_overlap
+from deident.document import Document, Place, Span, first_overlap
 from deident.errors import SpanError, UnknownNameError, UsageError
 from deident.labels import Category, Label, to_scheme
 from deident.lexicons import fold, word_key
@@ -199,6 +199,10 @@ class Rewritten:
                 found.append(dataclasses.replace(span, start=start, end=end))
         return tuple(found)
 
+    def moved(self, breaks: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+        """The breaks of a structured text; an empty one inside a span goes behind what stands in its place."""
+        return tuple((self._place(start, last=True), self._place(end, last=start == end)) for start, end in breaks)
+
     def _place(self, offset: int, *, last: bool) -> int:
         """Where an offset of the old text lies in the new one; inside a replacement, at its first or last end."""
         at = bisect_left(self.moves, offset, key=_END) if last else bisect_right(self.moves, offset, key=_END)
@@ -222,6 +226,8 @@ def rewritten(doc: Document, treat: Treatment) -> Rewritten:
     overlap = first_overlap(doc.spans)
     if overlap is not None:
         raise SpanError(f"spans at {overlap[0].start} and {overlap[1].start} overlap; resolve them first")
+    breaks = doc.place.breaks if doc.place is not None else ()
+    doc = doc.with_spans(_cut(doc.spans, breaks)) if breaks else doc
     parts: list[str] = []
     spans: list[Span] = []
     moves: list[Move] = []
@@ -236,7 +242,27 @@ def rewritten(doc: Document, treat: Treatment) -> Rewritten:
         moves.append(Move(span.start, span.end, size, size + len(new), span.label))
         size += len(new)
         position = span.end
-    return Rewritten(Document(doc.id, "".join([*parts, doc.text[position:]]), tuple(spans)), tuple(moves))
+    new = Rewritten(Document(doc.id, "".join([*parts, doc.text[position:]]), tuple(spans)), tuple(moves))
+    if doc.place is None:
+        return new
+    place = Place(doc.place.path, doc.place.kind, new.moved(breaks))
+    return Rewritten(dataclasses.replace(new.document, place=place), new.moves)
+
+
+def _cut(spans: tuple[Span, ...], breaks: tuple[tuple[int, int], ...]) -> Iterator[Span]:
+    """The spans without what stands between two pieces of a structured text."""
+    between = [pair for pair in breaks if pair[0] < pair[1]]
+    ends = [end for _, end in between]
+    for span in spans:
+        position = span.start
+        for start, end in between[bisect_right(ends, span.start) :]:
+            if start >= span.end:
+                break
+            if start > position:
+                yield dataclasses.replace(span, start=position, end=start)
+            position = end
+        if position < span.end:
+            yield dataclasses.replace(span, start=position)
 
 
 _START = attrgetter("start")

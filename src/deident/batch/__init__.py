@@ -28,7 +28,7 @@ from typing import Any, BinaryIO, Protocol
 from deident import formats, policy
 from deident.batch import _names, _tasks
 from deident.batch._journal import Entry, Journal, Stands, digest, sync_folder
-from deident.batch._manifest import facts, manifest
+from deident.batch._manifest import facts, for_names_alone, manifest
 from deident.batch._pool import Here, Pool
 from deident.batch._tasks import (
     Chunk,
@@ -39,6 +39,7 @@ from deident.batch._tasks import (
     Written,
     holdable,
     holds_many,
+    own_suffix,
     packed_files,
     piecewise,
     unwritable,
@@ -49,7 +50,6 @@ from deident.document import Document, Failure, Record
 from deident.errors import DeidentError, UsageError
 from deident.formats import PACKED, STANDARD, Source, jsonl
 from deident.pipeline import attempt
-from deident.replace import SURROGATES
 from deident.surrogates import read_key
 
 __all__ = [
@@ -107,9 +107,8 @@ def runner(
     keys: of the run. seconds: after which a note is given up.
     """
     keys = keys or run_keys(config)
-    scrub = config.scrub
-    if keys.names is not None and not scrub.policy and scrub.replace not in (*SURROGATES, "number"):
-        config = replace(config, scrub=replace(scrub, key_file=""))  # the key is for names alone
+    if for_names_alone(config, keys.names is not None):
+        config = replace(config, scrub=replace(config.scrub, key_file=""))
     make = partial(_tasks.make, config, keys.run, verb, keys.names)
     if workers == 0:
         if seconds is not None:
@@ -150,13 +149,23 @@ class Outcome:
     done: int = 0
     failures: list[Failure] = field(default_factory=list[Failure])
     labels: Counter[str] = field(default_factory=Counter[str])
+    paths: Counter[str] = field(default_factory=Counter[str])  # of structured records: "blocked OBX-5.5"
     files: int = 0
     ended_before: bool = False  # nothing was left to do
 
     def counts(self) -> dict[str, Any]:
         """For the manifest."""
         labels = dict(sorted(self.labels.items()))
-        return {"files": self.files, "notes": self.done, "failed": len(self.failures), "replaced": labels}
+        counts = {"files": self.files, "notes": self.done, "failed": len(self.failures), "replaced": labels}
+        return counts | ({"paths": self.by_path()} if self.paths else {})
+
+    def by_path(self) -> dict[str, dict[str, int]]:
+        """Of structured records: how many values of each path were retained, scrubbed and blocked."""
+        found: dict[str, dict[str, int]] = {}
+        for key, count in sorted(self.paths.items()):
+            what, _, path = key.partition(" ")
+            found.setdefault(what, {})[path] = count
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,10 +245,10 @@ def inputs(paths: Sequence[Path], name: str | None) -> Iterator[tuple[Source, st
     In a folder, a file that is the second half of another one (brat's `.txt` beside its `.ann`) is passed over. A file
     whose format nobody can tell, or whose id another one has already, is a Failure: it may be a note.
     """
-    suffix = formats.load(name).SUFFIXES[0] if name is not None else None
-    found = list(formats.sources(paths, suffix))
+    suffixes = formats.suffixes(name) if name is not None else ()
+    found = list(formats.sources(paths, suffixes))
     if not found:
-        raise UsageError("no files to read" + (f" with the suffix {suffix}" if suffix else ""))
+        raise UsageError("no files to read" + (f" with the suffix {' or '.join(suffixes)}" if suffixes else ""))
     told = [_told(source, name) for source in found]
     second = {half for item in told if not isinstance(item, Failure) for half in _files(*item)[1:]}
     seen: dict[str, Path] = {}
@@ -340,7 +349,9 @@ def to_folder(
     for target in dict.fromkeys(forms.write_as or name for _, name in found):
         formats.check_target(target)
     for source, name in found:
-        for suffix in formats.load(forms.write_as or name).SUFFIXES:
+        target = forms.write_as or name
+        main = own_suffix(Task(0, source, name, target, forms.limit))
+        for suffix in (main, *formats.load(target).SUFFIXES[1:]):
             output.check(output.name(source, suffix))
     outcome.files = len(found) + len(unreadable)
     with ExitStack() as stack:
@@ -348,6 +359,11 @@ def to_folder(
         if resume is not None:
             if out == STANDARD or any(source.path == STANDARD for source, _ in found):
                 raise UsageError("a run can go on only from files to a folder, not from or to a pipe")
+            if resume.get("codes") == "drawn" and any(formats.structured(name) for _, name in found):
+                raise UsageError(
+                    "the codes of structured records would change where a killed run goes on: --resume needs a key "
+                    "file there, and a treatment that draws from it"
+                )
             journal = stack.enter_context(Journal(out, {**resume, "inputs": _state(found, unreadable)}))
             begun = journal.begin()
             if isinstance(begun, dict):
@@ -373,6 +389,7 @@ def _ended(outcome: Outcome, summary: Mapping[str, Any]) -> None:
     """An earlier run did it all."""
     outcome.done, failed, outcome.ended_before = int(summary["done"]), int(summary["failed"]), True
     outcome.labels.update(summary["labels"])
+    outcome.paths.update(summary.get("paths", {}))
     if failed:
         outcome.failures.append(Failure("this run has ended before", f"{failed} failed; its messages said which"))
 
@@ -570,6 +587,7 @@ class _Output:
         for task, one in zip(chunk.tasks, made, strict=True):
             self.outcome.failures += one.failures
             self.outcome.labels.update(one.labels)
+            self.outcome.paths.update(one.paths)
             self._gathered += one.documents
             for record in one.records:
                 if piecewise(task.target):
@@ -712,6 +730,7 @@ class _Output:
             self.outcome.done += entry.done
             self.outcome.failures += entry.failures
             self.outcome.labels.update(entry.labels)
+            self.outcome.paths.update(entry.paths)
             stands = (*entry.files, *((entry.closes,) if entry.closes is not None else ()))
             self._written.update((self.folder / file.name).resolve() for file in stands)
         if past and past[-1].part is not None:
@@ -733,6 +752,7 @@ class _Output:
             done=outcome.done - noted.done,
             failures=tuple(outcome.failures[noted.files :]),
             labels=dict(outcome.labels - noted.labels),
+            paths=dict(outcome.paths - noted.paths),
             files=tuple(self._news),
             part=part,
         )
@@ -741,13 +761,14 @@ class _Output:
         self._remember()
 
     def _remember(self) -> None:
-        self._noted = Outcome(self.outcome.done, [], self.outcome.labels.copy(), len(self.outcome.failures))
+        outcome = self.outcome
+        self._noted = Outcome(outcome.done, [], outcome.labels.copy(), outcome.paths.copy(), len(outcome.failures))
 
     def end(self) -> None:
         if self._journal is not None:
             outcome = self.outcome
             summary = {"done": outcome.done, "failed": len(outcome.failures), "labels": dict(outcome.labels)}
-            self._journal.end(summary)
+            self._journal.end(summary | ({"paths": dict(outcome.paths)} if outcome.paths else {}))
 
 
 @contextmanager

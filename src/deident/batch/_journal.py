@@ -47,6 +47,7 @@ class Entry:
     done: int = 0
     failures: tuple[Failure, ...] = ()
     labels: Mapping[str, int] = field(default_factory=dict[str, int])
+    paths: Mapping[str, int] = field(default_factory=dict[str, int])
     files: tuple[Stands, ...] = ()
     part: Stands | None = None  # of the output that is being written
     closes: Stands | None = None  # a part that is whole now and gets its name
@@ -238,6 +239,7 @@ def _entry(data: dict[str, Any]) -> Entry:
             int(data.get("done", 0)),
             tuple(Failure(**failure) for failure in data.get("failures", ())),
             Counter(data.get("labels", {})),
+            Counter(data.get("paths", {})),
             tuple(Stands(**stands) for stands in data.get("files", ())),
             *(Stands(**data[name]) if name in data else None for name in ("part", "closes")),
         )

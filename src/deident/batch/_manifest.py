@@ -18,6 +18,7 @@ from typing import Any, cast
 from deident import __version__
 from deident.batch._journal import digest
 from deident.config import Config
+from deident.replace import SURROGATES
 from deident.surrogates import purpose_key
 
 _SECTIONS = frozenset({"detect", "patients", "scrub", "limits"})
@@ -69,7 +70,17 @@ def facts(config: Config, how: Mapping[str, object], key: bytes | None) -> dict[
     ]
     year = config.scrub.as_of or date.today().year  # in which ages are told
     whole = json.dumps([told, year, sorted(how.items()), fingerprint(key) if key is not None else ""], default=str)
-    return {"program": f"deident {__version__}", "settings": hashlib.sha256(whole.encode()).hexdigest()}
+    return {
+        "program": f"deident {__version__}",
+        "settings": hashlib.sha256(whole.encode()).hexdigest(),
+        "codes": "kept" if config.scrub.key_file and not for_names_alone(config, bool(how.get("renamed"))) else "drawn",
+    }
+
+
+def for_names_alone(config: Config, renamed: bool) -> bool:
+    """Whether a key file is there for the names of files, and nothing else is drawn from it."""
+    scrub = config.scrub
+    return renamed and not scrub.policy and scrub.replace not in (*SURROGATES, "number")
 
 
 def _listed(value: object) -> object:

@@ -14,7 +14,7 @@ from typing import Literal
 from deident import formats
 from deident.batch import _names
 from deident.config import Config
-from deident.document import Document, Failure, Record
+from deident.document import Document, Failure, Record, Skeleton
 from deident.errors import DeidentError, MissingPackageError
 from deident.formats import Source
 from deident.pipeline import Pipeline, attempt_all
@@ -55,12 +55,13 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What became of a task."""
+    """What became of a task; of the values of structured records by path: "blocked OBX-5.5", and how often."""
 
     records: tuple[Written, ...] = ()
     documents: tuple[Document, ...] = ()
     failures: tuple[Failure, ...] = ()
     labels: Counter[str] = field(default_factory=Counter[str])
+    paths: Counter[str] = field(default_factory=Counter[str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,7 @@ def do(work: Work, task: Task, *, shown: Work = _whole) -> Made:
     form = formats.load(task.form)
     failures: list[Failure] = []
     records: list[Record] = []
+    paths = Counter[str]()
     if isinstance(task.piece, Failure):
         found: Iterable[Record | Failure] = (task.piece,)
     elif task.piece is not None:
@@ -150,15 +152,19 @@ def do(work: Work, task: Task, *, shown: Work = _whole) -> Made:
             continue
         done, failed = attempt_all(work, record.documents)
         failures += failed
-        if not failed:
-            # without its frame, which may hold pieces of the input that no detector has seen
+        if failed:
+            continue
+        if isinstance(record.frame, Skeleton):
+            paths.update({f"{what} {path}": count for (what, path), count in record.frame.paths.items()})
+            records.append(Record(done, record.frame))
+        else:  # without its frame, which may hold pieces of the input that no detector has seen
             records.append(Record(done))
     labels = Counter(span.label.value for record in records for doc in record.documents for span in doc.spans)
     records = [record.with_documents(map(shown, record.documents)) for record in records]
     if task.gather:
-        return Made((), tuple(doc for record in records for doc in record.documents), tuple(failures), labels)
+        return Made((), tuple(doc for record in records for doc in record.documents), tuple(failures), labels, paths)
     outputs = _outputs(task, records, failures)
-    return Made(tuple(outputs), (), tuple(failures), labels)
+    return Made(tuple(outputs), (), tuple(failures), labels, paths)
 
 
 def _outputs(task: Task, records: Sequence[Record], failures: list[Failure]) -> list[Written]:
@@ -177,11 +183,21 @@ def _outputs(task: Task, records: Sequence[Record], failures: list[Failure]) -> 
             named += [(Record((doc,)), None if alone else doc.id) for doc in record.documents]
     outputs: list[Written] = []
     for record, name in named:
-        identifier = record.documents[0].id if piecewise(target) else name or task.source.id
+        identifier = record.documents[0].id if piecewise(target) and record.documents else name or task.source.id
         files = written(record, target, identifier, failures)
         if files is not None:
-            outputs.append(Written(files, len(record.documents), name))
+            if target == task.form:
+                main = formats.load(target).SUFFIXES[0]
+                files = {own_suffix(task) if suffix == main else suffix: data for suffix, data in files.items()}
+            # a structured record is one note, however many texts it has
+            outputs.append(Written(files, 1 if isinstance(record.frame, Skeleton) else len(record.documents), name))
     return outputs
+
+
+def own_suffix(task: Task) -> str:
+    """What the name of the output ends in: as that of the input, where the format knows several."""
+    known = formats.suffixes(task.target)
+    return task.source.suffix if task.target == task.form and task.source.suffix in known else known[0]
 
 
 def piecewise(name: str) -> bool:

@@ -13,6 +13,10 @@ and, where it has them,
                                                   the bytes that `write` makes of them, joined, are the file
 
     MANY = True                                   one file of it holds many documents, but must be written whole
+    ALSO: tuple[str, ...]                         other suffixes of such files, which they keep
+    configured(option) -> a format                what `name:option` is
+    STRUCTURED = True                             it reads a record with a `document.Skeleton` as its frame (HL7, FHIR,
+                                                  CDA), and writes no other record
 
 Offsets inside deident count code points; a format that counts otherwise converts at its own door.
 """
@@ -106,7 +110,25 @@ def named(path: Path) -> str:
 
 
 def load(name: str) -> Format:
-    return cast(Format, plugins.load("formats", name))
+    """The format of a name; `hl7:site.toml` is one with an option."""
+    name, _, option = name.partition(":")
+    form = plugins.load("formats", name)
+    if not option:
+        return cast(Format, form)
+    if not hasattr(form, "configured"):
+        raise UsageError(f"{name} takes no option behind a colon")
+    return cast(Format, form.configured(option))
+
+
+def suffixes(name: str) -> tuple[str, ...]:
+    """The suffixes of the files that name a record of this format; the first one is ours."""
+    form = load(name)
+    return (form.SUFFIXES[0], *getattr(form, "ALSO", ()))
+
+
+def structured(name: str) -> bool:
+    """Whether its records are structured ones (HL7, FHIR, CDA)."""
+    return bool(getattr(load(name), "STRUCTURED", False))
 
 
 def names() -> list[str]:
@@ -135,10 +157,10 @@ def guess(source: Source) -> str:
     raise UsageError(f"cannot tell the format of {what}; say --from, one of: {', '.join(names())}")
 
 
-def sources(inputs: Iterable[Path], suffix: str | None = None) -> Iterator[Source]:
+def sources(inputs: Iterable[Path], suffixes: tuple[str, ...] = ()) -> Iterator[Source]:
     """The files named, and every file below the folders named, in a fixed order; hidden ones are passed over.
 
-    `suffix` narrows folders to a format's main file.
+    `suffixes` narrow folders to a format's main files.
     """
     for given in inputs:
         if given == STANDARD:
@@ -148,7 +170,7 @@ def sources(inputs: Iterable[Path], suffix: str | None = None) -> Iterator[Sourc
                 inner = path.relative_to(given)
                 hidden = any(part.startswith(".") for part in inner.parts)
                 source = Source(path, named(inner))
-                if path.is_file() and not hidden and suffix in (None, source.suffix):
+                if path.is_file() and not hidden and (not suffixes or source.suffix in suffixes):
                     yield source
         elif given.exists():
             yield Source(given, named(Path(given.name)))
