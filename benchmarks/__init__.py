@@ -22,10 +22,14 @@ def report(name: str, lines: list[str], measured: list[Document]) -> None:
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}")
     parser.add_argument("--record", action="store_true", help="write docs/results/")
     recorded = parser.parse_args().record
-    text = "\n".join(lines)
-    print(text)
+    print("\n".join(lines))
     if recorded:
-        RESULTS.mkdir(parents=True, exist_ok=True)
-        heading = f"# {name}: `python -m benchmarks.{name} --record`\n\n"
-        facts = f"{date.today()}, Python {platform.python_version()}, one core; corpus {corpus_hash(measured)[:16]}\n\n"
-        (RESULTS / f"{name}.md").write_text(f"{heading}{facts}```\n{text}\n```\n", encoding="utf-8")
+        keep(name, f"python -m benchmarks.{name} --record", f"one core; corpus {corpus_hash(measured)[:16]}", lines)
+
+
+def keep(name: str, command: str, facts: str, lines: list[str]) -> None:
+    """Writes the page of a benchmark: its command, when and on what it ran, what it printed."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    when = f"{date.today()}, Python {platform.python_version()}, {facts}"
+    text = "\n".join(lines)
+    (RESULTS / f"{name}.md").write_text(f"# {name}: `{command}`\n\n{when}\n\n```\n{text}\n```\n", encoding="utf-8")

@@ -5,13 +5,11 @@ shared 5-grams are of tokens, digits masked: a layout that had copied a note of 
 """
 
 import argparse
-import platform
 import time
 from collections.abc import Sequence
-from datetime import date
 from pathlib import Path
 
-from benchmarks import RESULTS
+from benchmarks import keep
 from benchmarks.rules import CARRIERS, gold
 from deident import corpus
 from deident.corpus import carriers, make
@@ -72,14 +70,10 @@ def main() -> None:
         f"{label:16}{count:8,}{found.contexts[label]:10,}{found.values[label]:8,}"
         for label, count in found.spans.items()
     ]
-    text = "\n".join(lines)
-    print(text)
+    print("\n".join(lines))
     if given.record:
-        RESULTS.mkdir(parents=True, exist_ok=True)
         command = "python -m benchmarks.synthetic --carrier-dir DIR --record"
-        facts = f"{date.today()}, Python {platform.python_version()}; synthetic {corpus_hash(made)[:16]}"
-        heading = f"# synthetic: `{command}`\n\n{facts}\n\n"
-        (RESULTS / "synthetic.md").write_text(f"{heading}```\n{text}\n```\n", encoding="utf-8")
+        keep("synthetic", command, f"one core; synthetic {corpus_hash(made)[:16]}", lines)
 
 
 if __name__ == "__main__":

@@ -488,6 +488,10 @@ def phrases() -> Phrases:
     return Phrases()
 
 
+def _unpacked(name: str) -> str:
+    return gzip.decompress((_ROOM / name).read_bytes()).decode("utf-8")
+
+
 @dataclass(frozen=True, slots=True)
 class Descriptor:
     """A MeSH descriptor: Descriptor("D008175", "Lung Neoplasms", ("C04.588.894.797.520", …))."""
@@ -501,8 +505,7 @@ class Mesh:
     """From a term of the Medical Subject Headings to its descriptor."""
 
     def __init__(self) -> None:
-        with gzip.open(_ROOM / "mesh.tsv.gz", "rt", encoding="utf-8") as file:
-            self._lines = file.read().splitlines()
+        self._lines = _unpacked("mesh.tsv.gz").splitlines()
 
     def get(self, term: str) -> Descriptor | None:
         number = phrases().descriptor(term)
@@ -529,14 +532,13 @@ class Zips:
     """US ZIP codes: five digits → place, three digits → population (census of 2010, fifty states and DC)."""
 
     def __init__(self) -> None:
-        with gzip.open(_ROOM / "zip5.tsv.gz", "rt", encoding="utf-8") as file:
-            rows = (line.rstrip("\n").split("\t") for line in file)
-            self._places = {code: Place(city, state) for code, city, state in rows}
+        self._places = dict(line.split("\t", 1) for line in _unpacked("zip5.tsv.gz").splitlines())
         lines = (_ROOM / "zip3.tsv").read_text(encoding="utf-8").splitlines()
         self._people = {prefix: int(people) for prefix, people in (line.split("\t") for line in lines)}
 
     def place(self, zip5: str) -> Place | None:
-        return self._places.get(zip5)
+        row = self._places.get(zip5)
+        return Place(*row.split("\t")) if row is not None else None
 
     def population(self, zip3: str) -> int:
         """People in all ZIP codes that begin so; 0 where the census counted nobody."""
@@ -578,8 +580,7 @@ class PoolPlace(NamedTuple):
 
 @cache
 def _pools() -> dict[str, list[list[str]]]:
-    with gzip.open(_ROOM / "pools.json.gz", "rt", encoding="utf-8") as file:
-        return json.load(file)
+    return json.loads(_unpacked("pools.json.gz"))
 
 
 POOLS = (
