@@ -25,9 +25,10 @@ def _kind(code: int) -> str:
 
 # What a glance finds: a letter-like sign between letters, or at the start of a word; a small letter before capitals.
 _KINDS = bytes(ord(_kind(code)) for code in range(256))
-_HINTS = (b"a1a", b"a1A", b"A1a", b"A1A", b" 1aaa", b" 1AAA", b" aAAA")
+_HINTS = (b"a1a", b"a11a", b"a1A", b"A1a", b"A1A", b" 1aaa", b" 1AAA", b" aAAA")
 _MISREAD = re.compile(r"(?<![\w.@/-])(?=[\w|!]{0,24}?[A-Za-z]{2})[A-Za-z0158|!]{4,24}(?![\w@])")
-_ISOLATED = re.compile(r"(?<![0-9|!])[0158|!](?![0-9|!])")
+_ISOLATED = re.compile(r"(?<![0-9|!])(?:[0158|!]|11)(?![0-9|!])")
+_ELIDED = re.compile(r"(?<![\w.])0(?=['’][A-Z][a-z])")  # "0'Connor"
 _INVERTED = re.compile(r"(?<![\w-])[a-z][A-Z]{2,}(?![a-z])")
 _READINGS = MappingProxyType({"0": "o", "1": "li", "5": "s", "8": "b", "|": "li", "!": "li"})
 
@@ -43,7 +44,7 @@ def mended(text: str) -> str:
     if any(hint in kinds for hint in _HINTS):
         if len(_INVERTED.findall(text)) >= _TIMES:
             text = _same_length(text, text.swapcase())
-        text = _MISREAD.sub(lambda match: _reading(match[0]), text)
+        text = _ELIDED.sub("O", _MISREAD.sub(lambda match: _reading(match[0]), text))
     small, capitals = kinds.count(b"a"), kinds.count(b"A")
     return _capitalised(text) if small + capitals >= _LEAST and capitals <= _FEW * small else text
 
@@ -62,7 +63,7 @@ def _reading(word: str) -> str:
         return word
     if sum(map(str.isalpha, word)) < 3 or _is_known(word):
         return word
-    readings = [""]
+    readings = [""]  # at most four letters have two
     for sign in word:
         readings = [begun + letter for begun in readings for letter in _READINGS.get(sign, sign)]
     for reading in readings:

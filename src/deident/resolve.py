@@ -160,6 +160,7 @@ def trust(doc: Document, spans: tuple[Span, ...]) -> tuple[Span, ...]:
     terms = _terms(seen, spans)
     if not terms:
         return spans
+    spelled = list(_spelled(doc.text, spans))
     words, folded = seen.words, seen.lower
     shouted = doc.text.isupper() or doc.text.islower()
     found: list[Span] = []
@@ -174,7 +175,27 @@ def trust(doc: Document, spans: tuple[Span, ...]) -> tuple[Span, ...]:
                 continue
             found.append(Span(seen.starts[place], seen.ends[stop - 1], label, "trusted", TRUSTED - 0.01))
             break
-    return resolve((*spans, *_uncovered(found, spans)), policy="surest")
+    return resolve((*spans, *_uncovered([*found, *spelled], spans)), policy="surest")
+
+
+# "P-R-I-C-E", "P. R. I. C. E."
+_SPELLED = re.compile(r"(?<![\w-])[A-Za-z](?:(?:-|\.?[ ])[A-Za-z](?![A-Za-z])){2,14}")
+
+
+def _spelled(text: str, spans: tuple[Span, ...]) -> Iterator[Span]:
+    """Names that are spelled behind themselves: "Mrs. Price, P-R-I-C-E"."""
+    for span in spans:
+        if span.label.category is not Category.NAME:
+            continue
+        behind = _SPELLED.search(text, span.end, span.end + _NEAR)
+        if behind is None:
+            continue
+        letters = "".join(filter(str.isalpha, behind[0])).lower()
+        if letters in re.findall(r"[^\W\d_]+", text[span.start : span.end].lower()):
+            yield Span(behind.start(), behind.end(), span.label, "trusted", TRUSTED - 0.01)
+
+
+_NEAR = 60  # characters behind a name in which it is spelled
 
 
 def _is_believable(seen: View, place: int, *, shouted: bool) -> bool:

@@ -254,6 +254,9 @@ class Site:
         return Hit(frozenset(number for key in found for number in parts[key]), found[0], "typo")
 
 
+_RARE = 5000  # uses in lower case up to which three letters of no list are no word
+
+
 class NameSearch:
     """The names of one index in one text. With a `site`, parts of names need evidence."""
 
@@ -638,8 +641,10 @@ class NameSearch:
             announced = before in (ids.TITLES | _CALLED if doubtful else BEFORE) or (
                 not doubtful and self._introduced(at)
             )
-            # three letters or more that abbreviate nothing, written large among small ones, are hardly anything else
-            alone = len(word) > 2 and not row_of(word).kinds and not row_of(word).clinical and at.cased()[0]
+            # three letters or more that abbreviate nothing are hardly anything else, even where all is written large
+            row = row_of(word)
+            capital, blind = at.cased()
+            alone = len(word) > 2 and not row.kinds and not row.clinical and (capital or (blind and row.lower < _RARE))
             if people and word.isupper() and (announced or alone):
                 yield self._span(place, place, names.people[min(people)].label, "initials", SCORES["initials"])
             return

@@ -173,6 +173,8 @@ class Place:
             return True
         if follows == "," and after in ids.DEGREES:
             return True
+        if before == "just" and follows[:1] and follows[:1] in ".,;!?\"'’”" and after != "s":
+            return True  # "never a major, just Major."
         if before in _TO and (follows == "" or follows in ".,;)") and not self.opens():
             return True
         if follows in (".", "'", "’") or before not in ("", "and", "that", "because", "when"):

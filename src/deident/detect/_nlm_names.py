@@ -7,7 +7,7 @@ state, and there a word that is hardly a name ("Will", "Early") is fed as one.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -898,6 +898,36 @@ def _is_false_initial(reading: _Reading, first: int, last: int) -> bool:
     return marks[last] == "i" and after.islower() and marks[last + 1] != "y" and not _is_function(after)
 
 
+_MAKERS = frozenset(
+    ["medtronic", "abbott", "biotronik", "boston", "stryker", "zimmer", "alcon", "fresenius", "philips"]
+)
+_BORNE = 20_000  # people in 10⁸ or so who bear a first name that is also a word
+
+
+_ACTING = re.compile("[wk](?=y)")
+
+
+def acting(view: View, symbols: str, taken: set[int]) -> Iterator[Run]:
+    """Common first names that are words, before what only a person does: "Hope denies pain", "Rose was admitted"."""
+    for match in _ACTING.finditer(symbols):
+        index = match.start()
+        word = view.words[index]
+        row = row_of(word)
+        if index in taken or not word.istitle() or row.female + row.male < _BORNE or not _acts(view.words, index + 1):
+            continue
+        if index and view.words[index - 1].lower() in ("the", "a", "an", "his", "her", "-"):
+            continue
+        yield Run(index, index, "likelihood", Label.PATIENT, 0.62)
+
+
+def _acts(words: Sequence[str], index: int) -> bool:
+    """Whether a verb follows that only a person can be the subject of: "denies", "was admitted", "is able"."""
+    verbs = classes()
+    first = words[index].lower() if index < len(words) else ""
+    second = words[index + 1].lower() if index + 1 < len(words) else ""
+    return first in verbs["personal"] or (first in ("is", "was", "has", "had") and second in verbs["personal_states"])
+
+
 _WORDS = Kind.MEDICAL | Kind.DISEASE | Kind.DRUG | Kind.ABBREVIATION | Kind.EPONYM
 
 
@@ -916,6 +946,8 @@ def _alone(reading: _Reading, first: int, last: int, word: str, best: float, epo
         return None  # 16 Fr Foley
     if before == "." and words[first - 2] == "St":
         return None  # St. Jude
+    if before.lower() in _MAKERS:
+        return None  # Medtronic Azure
     verb = after == "y" and words[last + 1].islower() == word[1:].islower()
     if eponym and not verb:
         return None
@@ -1012,10 +1044,13 @@ def repeats(view: View, found: list[Run]) -> list[Run]:
     out = list(_in_full(view, full))
     inside |= {index for run in out for index in range(run.first, run.last + 1)}
     present = known.keys() & set(view.words)
+    eponyms = {word.lower() for word in present if row_of(word).kinds & Kind.EPONYM}
     for index, word in enumerate(view.words):
         if word not in present or index in inside:
             continue
         row = row_of(word)
+        if word.lower() in eponyms and _possessive_alone(view, index):
+            continue  # Crohn's, beside a Dr. Crohn
         common = row.clinical > 0 or row.lower > 3000
         if common and (word.isupper() or _opens(view, index)):
             continue
@@ -1023,6 +1058,15 @@ def repeats(view: View, found: list[Run]) -> list[Run]:
             continue
         out.append(Run(index, index, "repeat", known[word], 0.8))
     return out + list(_nicknames(view, known, inside | {run.first for run in out}))
+
+
+def _possessive_alone(view: View, index: int) -> bool:
+    """ "Crohn's,": an eponym's disease goes by the bare possessive."""
+    words = view.words
+    if words[index + 1 : index + 2] not in (["'"], ["’"]) or words[index + 2 : index + 3] not in (["s"], ["S"]):
+        return False
+    after = words[index + 3] if index + 3 < len(words) else "."
+    return not after[0].isalpha() or after.lower() in classes()["functions"]
 
 
 _LONGEST = 5  # words of a name

@@ -187,6 +187,8 @@ def _employer(text: str, word: str, end: int) -> Found | None:
     if match is None:
         return None
     phi, begin = match["phi"], match.start("phi")
+    if phi.endswith(".") and phi.rsplit(None, 1)[-1].lower() not in ("inc.", "co.", "corp.", "ltd.", "bros."):
+        phi = phi[:-1]
     if phi.isupper():
         phi = phi[: _before_functions(phi)]
     if not phi or not _telling(phi):

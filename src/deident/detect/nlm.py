@@ -67,6 +67,7 @@ def _recognised(view: View) -> Iterator[Found]:
     """What each recogniser finds, all together."""
     symbols, kinds = read(view.words)
     runs = names.runs(view, symbols)
+    runs += names.acting(view, symbols, {index for run in runs for index in range(run.first, run.last + 1)})
     runs += names.repeats(view, runs)
     for run in runs:
         yield Found(view.starts[run.first], view.ends[run.last], run.label, run.rule, run.score)

@@ -388,6 +388,7 @@ SIGNS: Mapping[str, str] = MappingProxyType(
         "+": "a plus before a digit",
         "hex": "a colon between hexadecimal digits",
         "#": "",
+        "^": "a caret between letters",
         "[": "an opening bracket, <, or a slash before a small letter",
     }
 )
@@ -410,7 +411,7 @@ def _kinds() -> bytes:
             | _LIKE_DIGIT * (char in "OoIl|")
             | _SEPARATES * (char in ":=\t|>")
             | _HEX * (char in _HEX_SIGNS)
-            | _SIGN * (char in "@'/(+:[<|#")
+            | _SIGN * (char in "@'/(+:[<|#^")
         )
     return bytes(kinds)
 
@@ -482,6 +483,7 @@ def _signs(text: _Text, words: tuple[_Places, _Places]) -> dict[str, list[int]]:
     found = {
         "@": sign == 64,
         "#": sign == 35,
+        "^": (sign == 94) & ((before & _LETTER) != 0) & ((after & _LETTER) != 0),
         "'": (sign == 39) & ((after & (_DIGIT | _LIKE_DIGIT)) != 0),
         "//": (sign == 47) & (codes[signs + 1] == 47) & (codes[signs - 1] == 58),
         "(": (sign == 40) & (((after | blank * second) & _DIGIT) != 0),
@@ -729,6 +731,12 @@ def _known_city(match: re.Match[str], start: int, end: int) -> tuple[int, int] |
     return None
 
 
+def _given_name(match: re.Match[str], start: int, end: int) -> tuple[int, int] | None:
+    """Words of which one is a first name."""
+    rows = [lexicons.words().get(word) for word in _PLACE_WORD.findall(match.string[start:end].replace("^", " "))]
+    return (start, end) if any(row.female + row.male > 500 and not row.clinical for row in rows) else None
+
+
 def _behind_city(match: re.Match[str], start: int, end: int) -> tuple[int, int] | None:
     """A number whose one to three words before it, on its line or the line above, are a city."""
     text = match.string
@@ -766,6 +774,7 @@ CHECKS: Mapping[str, _Check] = MappingProxyType(
         "city": _city,
         "known-city": _known_city,
         "behind-city": _behind_city,
+        "given-name": _given_name,
         "behind-name": _behind_name,
         "no-word": _no_word,
     }
@@ -955,7 +964,8 @@ def _read_value(text: str, start: int, end: int, field: Field) -> Iterator[Found
 # The name of the next field, or a credential, glued to a name: "Fuqua, LelandMRN", "Dean R.MD"
 _GLUED_TAIL = re.compile(
     r"(?<=[a-z.])(?:MRN|MR|DOB|Age|Sex|Marital|Middle|First|Last|Phone|Fax|Acct|Med|Rel|Status|Unit|Address|Home|"
-    r"MD|DO|RN|NP|PA|PhD|LMSW|LICSW|LCSW|Attending|Printed|Signed|Date)(?![a-z])|(?<=[A-Z]{2})(?:Hosp|Med|Date)\b"
+    r"MD|DO|RN|NP|PA|PhD|LMSW|LICSW|LCSW|Attending|Printed|Signed|Date)(?![a-z])|(?<=[A-Z]{2})(?:Hosp|Med|Date)\b|"
+    r"(?<=[A-Z]{3})(?:DOB|MRN)$"
 )
 
 
