@@ -88,7 +88,7 @@ def _in_case_of(word: str, reading: str) -> str:
 
 # --- text in one case ------------------------------------------------------------------------------------------------
 
-_FEW = 0.004  # the share of letters in the other case up to which a text is in one case
+_FEW = 0.015  # the share of letters in the other case up to which a text is in one case
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]{3,})?")  # "o'hare"; never two runs of letters without a sign between
 _PLACES = Kind.CITY | Kind.STATE | Kind.COUNTRY | Kind.COUNTY
 _NO_NAME = Kind.MEDICAL | Kind.DISEASE | Kind.DRUG | Kind.ABBREVIATION | Kind.EPONYM | Kind.MONTH | Kind.WEEKDAY

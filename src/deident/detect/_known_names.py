@@ -254,6 +254,7 @@ class Site:
         return Hit(frozenset(number for key in found for number in parts[key]), found[0], "typo")
 
 
+_DOSES = ids.listed("mg mcg g ml cc units tab tabs daily bid tid qid qd")
 _RARE = 5000  # uses in lower case up to which three letters of no list are no word
 
 
@@ -645,6 +646,7 @@ class NameSearch:
             row = row_of(word)
             capital, blind = at.cased()
             alone = len(word) > 2 and not row.kinds and not row.clinical and (capital or (blind and row.lower < _RARE))
+            alone = alone and at.after() not in _DOSES
             if people and word.isupper() and (announced or alone):
                 yield self._span(place, place, names.people[min(people)].label, "initials", SCORES["initials"])
             return

@@ -370,6 +370,8 @@ def _input_after_lead(reading: _Reading, index: int, lead: str) -> str:
                 return "n"  # Ai-Ling
             if lead == "title" and word in ("MAY", "WILL") and after in tuple("nk") and reading.gap(index + 1) == " ":
                 return "n"  # DR. MAY YOUNG
+            if lead == "title" and word.lower() in classes()["function_surnames"] and word.istitle():
+                return "n" if after in tuple("y.,;)'") or not after else "*"  # "Mr. So said"
             return "n" if wanted and not _is_function(word) else "*"
         case "q":
             return "n" if _follows_name(reading, index) or lead == "title" else "*"
@@ -751,6 +753,10 @@ def _judged(reading: _Reading, first: int, last: int, kind: str, lead: int) -> R
         mere = reading.capital_note or view.words[first] == "X"
         if (mere and marks[first + 1] != ".") or (first > 1 and marks[first - 1] == "-" and view.words[first] != "X"):
             first += 1
+    while first < last and view.words[last].lower() in classes()["field_tails"]:
+        last -= 1  # "HALVORSEN, P. Phone"
+        while last > first and marks[last] in ".,":
+            last -= 1
     # the letters of a credential look like initials: "Smith, M.D."
     tokens = [i for i in range(first, last + 1) if marks[i] not in "!.,-'\"()is"]
     if not tokens:
@@ -946,7 +952,7 @@ def _alone(reading: _Reading, first: int, last: int, word: str, best: float, epo
         return None  # 16 Fr Foley
     if before == "." and words[first - 2] == "St":
         return None  # St. Jude
-    if before.lower() in _MAKERS:
+    if before.lower() in classes()["makers"]:
         return None  # Medtronic Azure
     verb = after == "y" and words[last + 1].islower() == word[1:].islower()
     if eponym and not verb:
@@ -1054,10 +1060,23 @@ def repeats(view: View, found: list[Run]) -> list[Run]:
         common = row.clinical > 0 or row.lower > 3000
         if common and (word.isupper() or _opens(view, index)):
             continue
-        if row.kinds & Kind.EPONYM and (_medicine_after(view, index) or _is_thing(view, index)):
+        if row.kinds & Kind.EPONYM and (
+            _medicine_after(view, index) or _is_thing(view, index) or _is_compound(view, index)
+        ):
             continue
         out.append(Run(index, index, "repeat", known[word], 0.8))
     return out + list(_nicknames(view, known, inside | {run.first for run in out}))
+
+
+def _is_compound(view: View, index: int) -> bool:
+    """ "Jackson-Pratt", beside a Dr. Jackson."""
+    words, starts, ends = view.words, view.starts, view.ends
+    for sign, other in ((index + 1, index + 2), (index - 1, index - 2)):
+        if 0 <= other < len(words) and words[sign] == "-" and row_of(words[other]).kinds & Kind.EPONYM:
+            low, high = min(index, other), max(index, other)
+            if ends[low] == starts[sign if sign > low else low + 1] and ends[high - 1] == starts[high]:
+                return True
+    return False
 
 
 def _possessive_alone(view: View, index: int) -> bool:

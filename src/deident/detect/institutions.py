@@ -392,6 +392,7 @@ def _class(seen: View, first: int, last: int) -> tuple[Label, bool]:
 
 _PREPOSITIONS = frozenset({"at", "for", "with", "of", "by", "@", "w"})
 _FIRMS = frozenset({"inc", "llc", "llp", "ltd", "plc", "pllc", "corp", "incorporated", "bros"})
+_ROOMS = frozenset({"rm", "room", "bed", "apt", "unit", "suite", "ste"})
 _OPENERS = frozenset({"at", "from", "to", "for", "of", "@", "attends", "attended", ":", "(", "|", "=", "by"})
 _TITLES = frozenset({"dr", "drs", "doctor", "mr", "mrs", "ms", "sr", "rev", "rabbi"})
 _JOINTS = frozenset({"of", "and", "with", "the"})
@@ -482,6 +483,8 @@ def _run(seen: View, place: int) -> tuple[int, int] | None:
         if at > first and _apart(seen, at - 1, at):
             break
         mark, word = _MARK[words[at]], words[at]
+        if at > first and word.lower() in _ROOMS and words[at + 1 : at + 2] and words[at + 1][0].isdigit():
+            break
         if mark & _NEVER and not (at > first and word in ("May", "Will")):
             break
         if mark & _JOIN or word in ("&", "-", "'", "’", "s") or (word == "." and words[at - 1].lower() in _SAINTS):
