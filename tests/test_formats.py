@@ -46,10 +46,12 @@ LIMITS: Mapping[str, Limits] = {
 # Where the offset of the span's end stands in a file of ONE, and what would point beyond the text.
 ONE = Document("n1", "Seen by Dr. Okoro.", (Span(12, 17, Label.DOCTOR),))
 BEYOND: Mapping[str, tuple[bytes, bytes]] = {
+    "bdoc": (b'"end": 17', b'"end": 97'),
     "brat": (b"DOCTOR 12 17\t", b"DOCTOR 12 97\t"),
     "cas-json": (b'"end": 17', b'"end": 97'),
     "conll": (b"\t12\t17\t", b"\t12\t97\t"),
     "doccano": (b"[12, 17,", b"[12, 97,"),
+    "gate": (b'EndNode="17"', b'EndNode="97"'),
     "i2b2-2014": (b'end="17"', b'end="97"'),
     "jsonl": (b'"end": 17', b'"end": 97'),
     "label-studio": (b'"end": 17', b'"end": 97'),
@@ -60,10 +62,12 @@ MARKED_IN_TEXT = {"i2b2-2006", "inline", "text"}
 
 # Reference files that are read and written back, by format.
 REFERENCES: Mapping[str, str] = {
+    "bdoc": "formats/gate_xml/*.bdocjs",
     "brat": "formats/brat/*.ann",
     "cas-json": "formats/cas_json/*.json",
     "conll": "formats/doccano/example.conll",
     "doccano": "formats/doccano/example_overlapping.jsonl",
+    "gate": "formats/gate_xml/*.xml",
     "i2b2-2006": "formats/i2b2_2006/*.xml",
     "i2b2-2014": "i2b2_eval/cases/*/*/*.xml",
     "label-studio": "formats/label_studio/*.json",
@@ -327,6 +331,11 @@ def test_a_lone_surrogate_is_refused_in_writing(name: str) -> None:
 
 # What we do not model stays with an unchanged document, and never goes along with a changed one.
 CARRIED: Mapping[str, dict[str, bytes]] = {
+    "bdoc": {
+        ".bdocjs": f'{{"text": "Seen by Okoro.", "features": {{"x": "{SENTINEL}"}}, "offset_type": "j",'
+        f' "annotation_sets": {{"{SENTINEL}": {{"annotations": ['
+        f'{{"type": "DOCTOR", "start": 8, "end": 13, "features": {{}}}}]}}}}}}'.encode()
+    },
     "brat": {
         ".txt": b"Seen by Okoro.",
         ".ann": f"T1\tDOCTOR 8 13\tOkoro\n#1\tAnnotatorNotes T1\t{SENTINEL}\n".encode(),
@@ -340,6 +349,12 @@ CARRIED: Mapping[str, dict[str, bytes]] = {
     "conll": {".conll": f"# note {SENTINEL}\nSeen {SENTINEL} O\nby x O\nOkoro x B-DOCTOR\n".encode()},
     "doccano": {
         ".jsonl": f'{{"text": "Seen by Okoro.", "label": [[8, 13, "DOCTOR"]], "Comments": ["{SENTINEL}"]}}'.encode()
+    },
+    "gate": {
+        ".xml": f"<GateDocument><GateDocumentFeatures><Feature><Name>{SENTINEL}</Name></Feature></GateDocumentFeatures>"
+        f'<TextWithNodes>Seen by <Node id="8"/>Okoro<Node id="13"/>.</TextWithNodes><AnnotationSet Name="{SENTINEL}">'
+        f'<Annotation Id="0" Type="DOCTOR" StartNode="8" EndNode="13"/><Annotation Id="1" Type="{SENTINEL}" '
+        f'StartNode="8" EndNode="8"/></AnnotationSet></GateDocument>'.encode()
     },
     "i2b2-2006": {
         ".xml": f'<ROOT><!-- {SENTINEL} --><RECORD ID="1" BY="{SENTINEL}"><TEXT>Seen by <PHI TYPE="DOCTOR" '
@@ -434,7 +449,25 @@ def refusals() -> list[tuple[str, dict[str, bytes], str]]:
         return task(f'{{"data": {{"text": "Seen by Okoro."}}, "annotations": [{{"result": [{item}]}}]}}')
 
     tags = f"{vtt.CLEAR}\nDOCTOR|NAME"
+
+    def gate(inner: str, annotation: str = "") -> dict[str, bytes]:
+        body = f"<TextWithNodes>{inner}</TextWithNodes>\n<AnnotationSet>{annotation}</AnnotationSet>"
+        return {".xml": f"<GateDocument>{body}</GateDocument>".encode()}
+
+    def bdoc(annotation: str, kind: str = "j") -> dict[str, bytes]:
+        sets = f'{{"": {{"annotations": [{annotation}]}}}}'
+        return {".bdocjs": f'{{"text": "🙂 Okoro", "offset_type": "{kind}", "annotation_sets": {sets}}}'.encode()}
+
     return [
+        ("gate", {".xml": b"<GateDocument/>"}, "there is no <GateDocument> with <TextWithNodes>"),
+        ("gate", gate("a<b/>c"), "line 1: something else than a <Node>"),
+        ("gate", gate('<Node id="0"/>a', '<Annotation Type="DATE" StartNode="0" EndNode="1"/>'), "line 2: an annot"),
+        ("gate", gate('<Node id="0"/>a', '<Annotation Type="DATE" StartNode="0" EndNode="0"/>'), "0..0 is empty"),
+        ("bdoc", bdoc('{"type": "DATE", "start": 1, "end": 2}'), "1..2 is outside the text or inside a character"),
+        ("bdoc", bdoc('{"type": "Token", "start": 3, "end": 9}', "p"), "3..9 is outside the text of 7 characters"),
+        ("bdoc", bdoc('{"start": 0, "end": 2}'), r"annotations\[0\] needs whole numbers"),
+        ("bdoc", bdoc("", "x"), '"offset_type" is "p" or "j"'),
+        ("bdoc", {".bdocjs": b'{"text": "a", "annotation_sets": []}'}, "must be an object"),
         ("i2b2-2014", i2b2('<NAME start="8" end="13" TYPE="NOBODY"/>'), "line 2: an unknown label"),
         ("i2b2-2014", i2b2('<NAME start="8" end="13" TYPE="CITY"/>'), "line 2: the TYPE is CITY, which is no NAME"),
         ("i2b2-2014", i2b2('<NAME start="8" end="13"/>'), "has no TYPE"),
