@@ -36,6 +36,7 @@ FLOORS = (
     {"structure", "corpus"},
     {"pipeline"},
     {"api"},
+    {"tables"},
     {"batch", "service", "spark", "experiments"},
     {"cli"},
     {"__main__"},

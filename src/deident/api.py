@@ -35,11 +35,19 @@ def load(config: Config | Path | str | None = None, *, key: bytes | None = None,
 
     key: what surrogates are drawn from, for those who keep it elsewhere than in a key file.
     """
+    chosen = configured(config, key=key, changes=changes)
+    return Deidentifier(Pipeline.from_config(chosen, key=key), chosen)
+
+
+def configured(
+    config: Config | Path | str | None, *, key: bytes | None = None, changes: Mapping[str, Any] | None = None
+) -> Config:
+    """The settings that `load` would use, and nothing loaded."""
     base = settings.load(Path(config)) if isinstance(config, Path | str) else config
-    chosen = _changed(base if base is not None else Config(), changes)
+    chosen = _changed(base if base is not None else Config(), changes or {})
     if key is not None and chosen.scrub.policy:
         policy.load(chosen.scrub.policy).check_key(chosen.scrub.replace)
-    return Deidentifier(Pipeline.from_config(chosen, key=key), chosen)
+    return chosen
 
 
 def _changed(base: Config, changes: Mapping[str, Any]) -> Config:
@@ -116,7 +124,7 @@ class Deidentifier:
         patients = _patients(patient, len(column.values))
         made: list[Any] = []
         for place, (text, whose) in enumerate(zip(column.values, patients, strict=True)):
-            if _missing(text):
+            if missing(text):
                 made.append(None if spans else text)
                 continue
             result = attempt(work, document(text, whose, place=None if alone else place))
@@ -147,7 +155,7 @@ def patient_of(value: object) -> Patient | None:
     a fraction of it (17.0), as pandas does."""
     if isinstance(value, Patient):
         return value
-    if _missing(value) or value == "":
+    if missing(value) or value == "":
         return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -174,7 +182,8 @@ def _patients(given: Any, count: int) -> Sequence[Patient | None]:
     return found
 
 
-def _missing(value: object) -> bool:
+def missing(value: object) -> bool:
+    """Whether a cell is empty: None, NaN, NA, NaT."""
     return (
         value is None
         or (isinstance(value, float) and math.isnan(value))
