@@ -3,12 +3,12 @@
     columns = Columns(text=("note",), patient="pid", fields={"pid": Label.MEDICALRECORD}, keep=("ward",))
     rows = Rows(deidentifier, columns, ["pid", "ward", "note", "phone"])
     rows.names                                  # ['pid', 'ward', 'note']; "phone" is in rows.blocked
-    rows.scrub(["p7", "ICU", "Seen 3/4/21.", "303-555-0182"])        # ['[MEDICALRECORD]', 'ICU', 'Seen [DATE].']
+    rows.scrub(["p7", "ICU", "Seen 3/4/21.", "303-555-0182"])    # ['id-5f0c91be4d21a7e3', 'ICU', 'Seen [DATE].']
 
-A text column is read by the detectors. A field is wholly an identifier, of the label that is said: it takes the same
-treatment as one in prose, so that a surrogate is the same in both, and what it says is known of the patient whose note
-stands beside it. A column that is kept stays as it is. The patient column groups the rows; it goes out only if it is
-a field too, or kept. A column that nobody named is blocked: it is not in the output, and `blocked` tells of it.
+A text column is read by the detectors. A field is wholly an identifier, of the label that is said; what it says is
+known of the patient whose note stands beside it, and has the same stand-in in both (`structure.py`: numbers become
+codes that stay apart). A column that is kept stays as it is. The patient column groups the rows; it goes out only if
+it is a field too, or kept. A column that nobody named is blocked: it is not in the output, and `blocked` tells of it.
 """
 
 import hashlib
@@ -20,12 +20,11 @@ from typing import Any, cast
 from uuid import UUID
 
 from deident import labels
-from deident import replace as rewriting
 from deident.api import Deidentifier, Errors, missing, patient_of, span_fields
-from deident.document import Document, Failure, Patient, Span
-from deident.errors import ProcessingError, UsageError
+from deident.document import Document, Failure, Kind, Patient, Place, Span
+from deident.errors import DeidentError, ProcessingError, UsageError
 from deident.formats.jsonl import span_object
-from deident.labels import Label
+from deident.labels import Category, Label
 from deident.pipeline import attempt
 
 
@@ -115,7 +114,7 @@ class Rows:
         name = str(identifier) if not missing(identifier) else ""
         try:
             found = self._documents(row, name)
-        except UsageError as error:
+        except DeidentError as error:
             return Failure(name, str(error))
         made: list[Any] = []
         for column in self.names:
@@ -123,10 +122,11 @@ class Rows:
             if doc is None:
                 made.append(row[self._places[column]])
                 continue
-            result = attempt(work if not doc.spans else self._treated, doc)
+            field_ = column in self._columns.fields
+            result = attempt(self._pipeline.scrub if field_ else work, doc)
             if isinstance(result, Failure):
                 return Failure(name, f"column '{column}': {result.reason}")
-            made.append(result.text if doc.spans else take(result))
+            made.append(result.text if field_ else take(result))
         return made
 
     def _documents(self, row: Sequence[Any], name: str) -> dict[str, Document]:
@@ -136,24 +136,26 @@ class Rows:
         fields = {column: _written(self._cell(row, column), column) for column in columns.fields}
         known = tuple((columns.fields[column], text) for column, text in fields.items() if text)
         whose = patient_of(self._cell(row, columns.patient)) if columns.patient else None
-        patient = Patient(whose.id if whose is not None else "", known) if whose is not None or known else None
         if not name:
             whole = "\0".join(text for text in texts.values() if text is not None)
             name = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
-        meta = {columns.patient: patient.id} if columns.patient and patient is not None else {}
-        made = {
-            column: Document(name, text, patient=patient, meta=meta)
-            for column, text in texts.items()
-            if text is not None
-        }
+        meta = {columns.patient: whose.id} if whose is not None else {}
+        patient = self._pipeline.group(Document(name, "", patient=whose, meta=meta)).patient
+        if known:
+            patient = Patient(patient.id if patient is not None else "", known)
+        made: dict[str, Document] = {}
+        for column, text in texts.items():
+            if text is not None:
+                # without fields the text is as one by itself
+                place = Place(column, Kind.PROSE) if known else None
+                made[column] = Document(name, text, patient=patient, meta=meta, place=place)
         for column, text in fields.items():
             if text:
-                span = Span(0, len(text), columns.fields[column], source=f"column:{column}")
-                made[column] = Document(name, text, (span,), patient, meta)
+                label = columns.fields[column]
+                kind = Kind.ID if label.category is Category.ID else Kind.TEXT
+                span = Span(0, len(text), label, source=f"column:{column}")
+                made[column] = Document(name, text, (span,), patient, meta, Place(column, kind))
         return made
-
-    def _treated(self, doc: Document) -> Document:
-        return rewriting.apply(self._pipeline.group(doc), self._pipeline.treatment)
 
     def _cell(self, row: Sequence[Any], column: str) -> Any:
         return row[self._places[column]] if column else None
