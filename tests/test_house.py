@@ -38,6 +38,7 @@ FLOORS = (
     {"api"},
     {"tables"},
     {"batch", "service", "spark", "experiments"},
+    {"review"},
     {"cli"},
     {"__main__"},
 )

@@ -20,7 +20,7 @@ from deident.errors import DeidentError, UsageError
 
 if TYPE_CHECKING:
     from deident.batch import Outcome, Progress
-    from deident.config import Config
+    from deident.config import Config, Service
     from deident.corpus.make import Variety
     from deident.document import Document, Failure
     from deident.evaluate import Scores
@@ -413,6 +413,9 @@ def train_command(
     dump: Annotated[
         Path | None, typer.Option("--dump-liblinear", metavar="FOLDER", help="Also write what LIBLINEAR reads.")
     ] = None,
+    progress: Annotated[
+        bool, typer.Option("--progress", help="A JSON line on standard error after each pass, for programs.")
+    ] = False,
     read_as: From = None,
     as_json: AsJson = False,
     max_bytes: MaxBytes = None,
@@ -448,7 +451,8 @@ def train_command(
     if out is None:
         return
     sources = _sources(adapt, adapt_ner, split, carriers, read_as, limit)
-    with _passes("train") as told:
+    with _passes("train") as shown:
+        told = _passes_as_lines(getattr(options, "passes", 0)) if progress else shown
         model = train.train(
             documents, sources=sources, held=held, learner=learner, features=features, options=options, told=told
         )
@@ -567,12 +571,97 @@ def serve_command(
     known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
     config = _config(config_file, detectors, None, found_by=known | {"patterns": patterns, "model": model})
     config = _scrubbed_by(config, policy_name, replacement, key_file)
-    given = {"host": host, "port": port, "workers": workers}
-    files = {"tokens": token_file, "tls_cert": tls_cert, "tls_key": tls_key}
+    service = _service(config, host, port, token_file, tls_cert, tls_key)
+    config = replace(config, service=replace(service, workers=workers or service.workers))
+    run.serve(config, said=lambda sentence: typer.echo(f"deident: {sentence}", err=True))
+
+
+@app.command("review")
+def review_command(
+    project: Annotated[str, typer.Argument(metavar="PROJECT", help="File of the project, or the URL of a database.")],
+    add: Annotated[
+        list[Path] | None, typer.Option("--add", help="Notes to bring in: file or folder; repeatable.")
+    ] = None,
+    read_as: From = None,
+    export: Annotated[
+        Path | None, typer.Option("--export", help="Write the settled notes there, and do not serve.")
+    ] = None,
+    to: Annotated[str, typer.Option("--to", help="Format of what is written.")] = "jsonl",
+    half: Annotated[bool, typer.Option("--half", help="Also notes that wait for their second reader.")] = False,
+    serve: Annotated[bool, typer.Option(help="Serve the page.")] = True,
+    twice: Annotated[float, typer.Option(help="Of a new project: share of notes that two read blindly.")] = 0.3,
+    bare: Annotated[float, typer.Option(help="Of a new project: share shown without pre-annotation.")] = 0.1,
+    held: Annotated[float, typer.Option(help="Of a new project: share kept from training.")] = 0.2,
+    at_once: Annotated[int, typer.Option("--batch", help="Of a new project: how many notes are queued at once.")] = 20,
+    seed: Annotated[int, typer.Option(help="Of a new project: which notes these are.")] = 1,
+    models: Annotated[
+        Path | None, typer.Option("--models", help="Folder of its models; default PROJECT.models")
+    ] = None,
+    host: Annotated[str | None, typer.Option("--host", help="Address to listen on; default 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="Default 8643; 0 takes any.")] = None,
+    token_file: Annotated[
+        Path | None, typer.Option("--tokens", help="File of the tokens that let in; readers are known by them.")
+    ] = None,
+    tls_cert: Annotated[Path | None, typer.Option("--tls-cert", help="Certificate chain (PEM).")] = None,
+    tls_key: Annotated[Path | None, typer.Option("--tls-key", help="Its private key (PEM).")] = None,
+    policy_name: PolicyName = None,
+    replacement: Replacement = None,
+    key_file: Annotated[Path | None, typer.Option("--key-file", help="Of the surrogates.")] = None,
+    detectors: Detectors = None,
+    roster: Roster = None,
+    providers: Providers = None,
+    whole_roster: WholeRoster = False,
+    patterns: OwnPatterns = None,
+    model: Model = None,
+    config_file: ConfigFile = None,
+    max_bytes: MaxBytes = None,
+) -> None:
+    """Read notes in the browser, correct what was found, agree, and train on it; see docs/review.md.
+
+    Example: deident review ward.review --add notes/
+    """
+    from dataclasses import replace
+
+    from deident import batch
+    from deident.review import serve as reviewing
+    from deident.review.store import Settings
+
+    known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
+    config = _config(config_file, detectors, max_bytes, found_by=known | {"patterns": patterns, "model": model})
+    config = _scrubbed_by(config, policy_name, replacement, key_file)
+    config = reviewing.with_port(
+        replace(config, service=_service(config, host, None, token_file, tls_cert, tls_key)), port
+    )
+    opened = reviewing.open_project(project, Settings(twice, bare, held, at_once, seed=seed))
+    learner = reviewing.learner(opened, config, project, models)
+    failures: list[Failure] = []
+    if add:
+        found = _progress(batch.documents(add, read_as, limit=config.limits.file_bytes), "add")
+        new, there = reviewing.add(opened, learner.annotator(), found, failures)
+        typer.echo(f"{new} notes brought in, {there} were there already", err=True)
+        _report(failures)
+    if export is not None:
+        outcome = batch.Outcome()
+        reviewing.export(opened, to, export, half=half, outcome=outcome)
+        _close(outcome, "wrote")
+    elif serve:
+        reviewing.serve(opened, config, learner, said=lambda said: typer.echo(f"deident: {said}", err=True))
+    opened.close()
+    if failures:
+        raise typer.Exit(1)
+
+
+def _service(
+    config: "Config", host: str | None, port: int | None, tokens: Path | None, cert: Path | None, key: Path | None
+) -> "Service":
+    """The settings of the service, with what the command line says put over them."""
+    from dataclasses import replace
+
+    given = {"host": host, "port": port}
+    files = {"tokens": tokens, "tls_cert": cert, "tls_key": key}
     said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     said |= {name: str(value) for name, value in files.items() if value is not None}
-    config = replace(config, service=replace(config.service, **said))
-    run.serve(config, said=lambda sentence: typer.echo(f"deident: {sentence}", err=True))
+    return replace(config.service, **said)
 
 
 TokenFile = Annotated[Path, typer.Option("--file", help="File of the tokens.")]
@@ -946,6 +1035,11 @@ def _said(settings: list[str] | None, costs: list[str] | None) -> dict[str, str]
 def _headline_table(scores: "Mapping[str, Mapping[str, float]]") -> str:
     rows = [(name, *(_figure(row[key]) for key in "prf")) for name, row in scores.items()]
     return _table(("", "P", "R", "F"), rows) if rows else "not scored: give --dev or --hold"
+
+
+def _passes_as_lines(whole: int) -> Callable[[int, float], None]:
+    """The same for programs; there are `whole` passes at most."""
+    return lambda number, loss: typer.echo(json.dumps({"pass": number + 1, "of": whole, "loss": loss}), err=True)
 
 
 class _Passes:

@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar, cast, get_type_hints
 
 from deident.errors import ConfigError
@@ -83,6 +84,20 @@ class Service:
     stop_seconds: int = 30  # that requests in flight have to end
 
 
+def _none() -> Mapping[str, str]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The review page (`docs/review.md`)."""
+
+    learner: str = "crf"
+    adapt: tuple[str, ...] = ("deident-open",)  # what a model learns from beside the notes that were read
+    keys: Mapping[str, str] = field(default_factory=_none)  # of the keyboard, in place of those that are set
+    label_keys: Mapping[str, str] = field(default_factory=_none)
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     detect: Detect = field(default_factory=Detect)
@@ -90,6 +105,7 @@ class Config:
     patients: Patients = field(default_factory=Patients)
     limits: Limits = field(default_factory=Limits)
     service: Service = field(default_factory=Service)
+    review: Review = field(default_factory=Review)
 
 
 def load(path: Path) -> Config:
@@ -123,6 +139,11 @@ def _value(hint: Any, value: Any, *, where: str) -> Any:
         if items is None or not all(isinstance(item, str) for item in items):
             raise ConfigError(f"{where} must be a list of strings")
         return tuple(cast(list[str], items))
+    if hint == Mapping[str, str]:
+        pairs = cast(dict[str, object], value) if isinstance(value, dict) else None
+        if pairs is None or not all(isinstance(item, str) for item in pairs.values()):
+            raise ConfigError(f"{where} must be a table of strings")
+        return MappingProxyType(cast(dict[str, str], pairs))
     # bool is an int to Python, but `true` is no number of bytes
     kind = cast(type, hint)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):

@@ -4,13 +4,13 @@ The command line, the batch runner and every other door call this and nothing el
 """
 
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from deident import detect, policy, replace
 from deident.config import Config
-from deident.document import Document, Failure, Kind
+from deident.document import Document, Failure, Kind, Span
 from deident.errors import DeidentError, ProcessingError, UsageError
 from deident.labels import Label
 from deident.patients import Grouping, grouping
@@ -82,12 +82,19 @@ class Pipeline:
             doc = self.group(doc)
         elif doc.place.kind is not Kind.PROSE:
             return doc
-        detectors = self.detectors if doc.place is None else self._in_records
-        found = (span for detector in detectors for span in detector.detect(doc) if span.score >= self.least)
+        return doc.with_spans(self.join(doc, self.find(doc)))
+
+    def find(self, doc: Document) -> Iterator[Span]:
+        """What each detector finds, as it finds it."""
+        for detector in self.detectors if doc.place is None else self._in_records:
+            yield from (span for span in detector.detect(doc) if span.score >= self.least)
+
+    def join(self, doc: Document, found: Iterable[Span]) -> tuple[Span, ...]:
+        """One disjoint set of many finds."""
         spans = resolve(found, policy=self.policy)
         for mend in self.steps:
             spans = mend(doc, spans)
-        return doc.with_spans(spans)
+        return spans
 
     def scrub(self, doc: Document) -> Document:
         """A new document without the identifiers that were found."""
@@ -95,8 +102,14 @@ class Pipeline:
 
     def rewrite(self, doc: Document) -> Document:
         """The same with all spans, for those who count them."""
-        found = self.detect(doc)
-        new = replace.rewritten(found, self.treatment if doc.place is None else self._structured)
+        return self._rewritten(self.detect(doc))
+
+    def judged(self, doc: Document) -> Document:
+        """A new document without what its own spans mark: somebody has judged them."""
+        return self.shown(self._rewritten(self.group(doc)))
+
+    def _rewritten(self, found: Document) -> Document:
+        new = replace.rewritten(found, self.treatment if found.place is None else self._structured)
         if self.record is not None:
             self.record(found, new)
         return new.document

@@ -149,12 +149,20 @@ def guess(source: Source) -> str:
     with source.opened() as stream:
         head = stream.peek(HEAD_BYTES)[:HEAD_BYTES].removeprefix(codecs.BOM_UTF8)
     suffix = source.suffix if path != STANDARD else _SUFFIX_BY_START.get(head.lstrip()[:1], ".txt")
+    name = told(suffix, head)
+    if name is not None:
+        return name
+    what = path if path != STANDARD else "standard input"
+    raise UsageError(f"cannot tell the format of {what}; say --from, one of: {', '.join(names())}")
+
+
+def told(suffix: str, head: bytes) -> str | None:
+    """The format of what has this suffix and begins with these bytes, if any of them knows it."""
     for name in names():
         sniff = getattr(load(name), "sniff", None)
         if sniff is not None and sniff(suffix, head):
             return name
-    what = path if path != STANDARD else "standard input"
-    raise UsageError(f"cannot tell the format of {what}; say --from, one of: {', '.join(names())}")
+    return None
 
 
 def sources(inputs: Iterable[Path], suffixes: tuple[str, ...] = ()) -> Iterator[Source]:

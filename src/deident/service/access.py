@@ -161,6 +161,14 @@ class Access:
         right = hmac.compare_digest(_digest(secret), token.digest if token is not None else _digest(""))
         return token if right and token is not None and prefix == _PREFIX else None
 
+    def held(self, identifier: str) -> Token | None:
+        """The token of this id, if it is still there."""
+        try:
+            self._refresh()
+        except (UsageError, OSError):
+            return None
+        return self._tokens.get(identifier)
+
 
 class Rate:
     """So many requests a minute for each who asks, with a burst of as many as ten seconds hold (token bucket)."""

@@ -1,3 +1,4 @@
+# pyright: reportUnusedFunction=false
 """The routes, and the guard around them.
 
 The guard stands outside of everything: it counts and logs each request by its route, and turns whatever is raised
@@ -159,11 +160,7 @@ class Gate:
     def enter(self, request: Request, credentials: HTTPAuthorizationCredentials | None, role: str | None) -> None:
         """An error unless the request may do what `role` allows (None: whatever any token allows)."""
         if self.access is None:
-            name = request.headers.get("host", "").lower()
-            name = name[: name.rfind("]") + 1] if name.startswith("[") else name.partition(":")[0]
-            if name not in _LOCAL | {self.settings.host.lower(), *map(str.lower, self.settings.hosts)}:
-                # a page elsewhere whose name was made to point here (DNS rebinding)
-                raise HTTPException(421, "this service is not known by the name that was called")
+            check_host(request, self.settings)
             who = request.client.host if request.client else ""
         else:
             token = self.access.bearer(credentials.credentials) if credentials is not None else None
@@ -175,6 +172,15 @@ class Gate:
         wait = self.rate.wait(who)
         if wait > 0:
             raise HTTPException(429, "too many requests", {"Retry-After": str(int(wait) + 1)})
+
+
+def check_host(request: Request, settings: Service) -> None:
+    """An error where the service was called by a name that is not its own, which is what a page elsewhere does whose
+    name was made to point here (DNS rebinding)."""
+    name = request.headers.get("host", "").lower()
+    name = name[: name.rfind("]") + 1] if name.startswith("[") else name.partition(":")[0]
+    if name not in _LOCAL | {settings.host.lower(), *map(str.lower, settings.hosts)}:
+        raise HTTPException(421, "this service is not known by the name that was called")
 
 
 bearer = HTTPBearer(auto_error=False, description="A token of `deident token new`.")
@@ -316,7 +322,7 @@ class Lines(Response):
 
 
 # What FastAPI would send to a collector that the environment names: spans and logs with exceptions and URLs.
-_NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
+NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
 
 
 def create(engine: Engine, settings: Service, *, access: Access | None = None, counters: Counters | None = None) -> App:
@@ -337,7 +343,7 @@ def create(engine: Engine, settings: Service, *, access: Access | None = None, c
         docs_url=None,  # their page comes from elsewhere, and this service works offline
         redoc_url=None,
         lifespan=lifespan,
-        telemetry=_NO_TELEMETRY,
+        telemetry=NO_TELEMETRY,
     )
     add_errors(app)
 
@@ -390,13 +396,13 @@ def create(engine: Engine, settings: Service, *, access: Access | None = None, c
         return await work(lambda: engine.detect(data, read_as=name, write_as=to or name))
 
     @app.post("/detect", dependencies=[Depends(may_scrub)], openapi_extra=_BODY, responses=_ANSWERS)
-    async def detect(request: Request, form: Form = None, to: To = None) -> Response:  # pyright: ignore[reportUnusedFunction]
+    async def detect(request: Request, form: Form = None, to: To = None) -> Response:
         """Find identifiers: who, where, what, how sure. Offsets count code points."""
         check_query(request, "format", "to")
         return await handle(request, form, to, Asked(), scrub=False)
 
     @app.post("/scrub", dependencies=[Depends(may_scrub)], openapi_extra=_BODY, responses=_ANSWERS)
-    async def scrub(  # pyright: ignore[reportUnusedFunction]
+    async def scrub(
         request: Request, form: Form = None, to: To = None, policy: Policy = None, manner: Manner = None
     ) -> Response:
         """The body without the identifiers that were found, in its own format or that of `to`."""
@@ -404,24 +410,24 @@ def create(engine: Engine, settings: Service, *, access: Access | None = None, c
         return await handle(request, form, to, Asked(policy, manner), scrub=True)
 
     @app.get("/policies", dependencies=[Depends(may_look)])
-    async def policies(request: Request) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
+    async def policies(request: Request) -> dict[str, Any]:
         """Under which policies this service scrubs: what becomes of each label, and how it may be shown."""
         check_query(request)
         return engine.policies()
 
     @app.get("/models", dependencies=[Depends(may_look)])
-    async def models(request: Request) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
+    async def models(request: Request) -> dict[str, Any]:
         """Who looks for identifiers here."""
         check_query(request)
         return engine.models()
 
     @app.get("/healthz")
-    async def healthz() -> dict[str, str]:  # pyright: ignore[reportUnusedFunction]
+    async def healthz() -> dict[str, str]:
         """Whether the service answers."""
         return {"status": "ok", "version": __version__}
 
     @app.get("/metrics", dependencies=[Depends(may_look)], response_class=PlainTextResponse)
-    async def metrics() -> Response:  # pyright: ignore[reportUnusedFunction]
+    async def metrics() -> Response:
         """Counts and times, for Prometheus."""
         return Response(counted.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 

@@ -87,12 +87,17 @@ def serve(config: Config, *, said: Callable[[str], None]) -> None:
         for name in _ONE_THREAD:  # workers are as many as the cores they may use
             os.environ.setdefault(name, "1")
     with bind(settings) as bound:
-        scheme = "https" if settings.tls_cert else "http"
-        where = f"[{settings.host}]" if ":" in settings.host else settings.host
-        url = f"{scheme}://{where}:{bound.getsockname()[1]}"
-        if not settings.tls_cert and not loopback(settings.host):
-            said("without TLS, notes and tokens cross the network as they are: --tls-cert, or a proxy in front")
+        url = address(settings, bound, said=said)
         _run(config, bound, lambda: said(f"serving on {url}"))
+
+
+def address(settings: Service, bound: socket.socket, *, said: Callable[[str], None]) -> str:
+    """Where it can be called; without TLS on a network, a warning."""
+    if not settings.tls_cert and not loopback(settings.host):
+        said("without TLS, notes and tokens cross the network as they are: --tls-cert, or a proxy in front")
+    scheme = "https" if settings.tls_cert else "http"
+    where = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"{scheme}://{where}:{bound.getsockname()[1]}"
 
 
 def _run(config: Config, bound: socket.socket, ready: Callable[[], None]) -> None:
@@ -129,8 +134,6 @@ def work(
     ready: Callable[[], None] | None = None,
 ) -> None:
     """One worker, until it is told to stop."""
-    import uvicorn
-
     from deident.service.app import create
     from deident.service.engine import Engine
     from deident.service.metrics import Counters
@@ -142,9 +145,16 @@ def work(
         engine.warm()
     counters = Counters.alone() if counts is None else Counters.shared(counts, settings.workers, own)
     access = Access(Path(settings.tokens)) if settings.tokens else None
+    listen(create(engine, settings, access=access, counters=counters), settings, bound, ready)
+
+
+def listen(app: Any, settings: Service, bound: socket.socket, ready: Callable[[], None] | None = None) -> None:
+    """Answer on a socket until told to stop."""
+    import uvicorn
+
     server = uvicorn.Server(
         uvicorn.Config(
-            create(engine, settings, access=access, counters=counters),
+            app,
             log_config=None,
             access_log=False,  # it would hold paths and queries as they came
             server_header=False,
