@@ -30,6 +30,26 @@ PLANTED = (NAME, NUMBER, PLACE)
 TEXT = f"Mr. {NAME} 🥳 of {PLACE}, MRN {NUMBER}, seen 3/4/2021."
 
 
+STRUCTURED = {
+    "hl7": f"MSH|^~\\&|LAB|WARD|EHR|WARD|20210304||ORU^R01|17|P|2.5.1\r"
+    f"PID|1||{NUMBER}^^^WARD^MR||{NAME}^Chidi||19700102|M\r"
+    f"OBX|1|TX|N^note||{TEXT}||||||F\r",
+    "fhir": json.dumps(
+        {
+            "resourceType": "Patient",
+            "id": NUMBER,
+            "name": [{"family": NAME}],
+            "address": [{"city": PLACE}],
+            "text": {"status": "generated", "div": f"<div xmlns='http://www.w3.org/1999/xhtml'>{TEXT}</div>"},
+        }
+    ),
+    "cda": f'<ClinicalDocument xmlns="urn:hl7-org:v3"><id root="2.16.840.1.113883.19" extension="{NUMBER}"/>'
+    f"<recordTarget><patientRole><patient><name>{NAME}</name></patient></patientRole></recordTarget>"
+    f"<component><structuredBody><component><section><text>{TEXT}</text></section></component></structuredBody>"
+    "</component></ClinicalDocument>",
+}
+
+
 def spans_of(*words: str) -> tuple[Span, ...]:
     return tuple(Span(TEXT.index(w), TEXT.index(w) + len(w), Label.PATIENT, "test", 0.5) for w in words)
 
@@ -121,9 +141,12 @@ def broken(data: bytes) -> Iterator[bytes]:
 def test_every_reader_on_broken_files(name: str) -> None:
     """Whatever is wrong with a file, it is read or refused by an error of ours, whose message holds none of it."""
     form = formats.load(name)
-    files = (
-        {f".{name}": OFFICE[name](TEXT)} if name in OFFICE else form.write(Record((Document("n1", TEXT, DOC.spans),)))
-    )
+    if formats.structured(name):  # of which only what was read can be written
+        files = {form.SUFFIXES[0]: STRUCTURED[name].encode()}
+    elif name in OFFICE:
+        files = {f".{name}": OFFICE[name](TEXT)}
+    else:
+        files = form.write(Record((Document("n1", TEXT, DOC.spans),)))
     refused = 0
     for suffix, data in files.items():
         for worse in broken(data):
@@ -171,6 +194,7 @@ def requests() -> Iterator[tuple[str, str, dict[str, str], bytes]]:
         for route in ("/scrub", "/detect", "/models", "/healthz", "/metrics"):
             yield "POST", f"{route}?{query}", {"Content-Type": "text/plain"}, b"x\xff"
             yield "GET", f"{route}?{query}", {}, b""
+    yield "POST", f"/scrub?format=hl7:{NAME}.toml", {}, text
     for name in formats.names():
         yield "POST", f"/scrub?format={name}", {}, b"<" + text
         yield "POST", f"/detect?format={name}&to=jsonl", {}, text + b"\n\t{["

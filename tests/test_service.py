@@ -36,6 +36,11 @@ from deident.surrogates import make_key
 
 NOTE = "Seen by Dr. Ada Lund 🥳 on 3/4/2021,\r\ncall 303-555-0182."
 CLEAN = "Seen by Dr. [DOCTOR] 🥳 on [DATE],\r\ncall [PHONE]."
+HL7 = (
+    "MSH|^~\\&|LAB|WARD|EHR|WARD|20210304||ORU^R01|17|P|2.5.1\r"
+    "PID|1||778812^^^WARD^MR||Okonkwo^Chidi||19700102|M\r"
+    "OBX|1|TX|N^note||Mr. Okonkwo has pain, call 303-555-0182.||||||F\r"
+)
 TEXT = {"Content-Type": "text/plain"}
 LINES = {"Content-Type": "application/x-ndjson"}
 
@@ -110,6 +115,34 @@ def test_another_format_by_name(engine: Engine) -> None:
     assert "<![CDATA[on [DATE]]]>" in done.text
 
 
+def test_structured_records(engine: Engine) -> None:
+    app = create(engine, Service())
+    headers = {"Content-Type": "application/hl7-v2"}
+    done = ask(app, "POST", "/scrub", headers=headers, content=HL7 * 2)
+    assert done.headers["content-type"] == "x-application/hl7-v2+er7"
+    assert done.text.count("MSH|") == 2
+    for planted in ("Okonkwo", "Chidi", "778812", "0182", "0102"):
+        assert planted not in done.text
+    assert "Mr. [PATIENT] has pain, call [PHONE]." in done.text
+    again = ask(app, "POST", "/scrub", headers=headers, content=HL7)
+    assert again.text.splitlines()[1] == done.text.splitlines()[1]  # the same codes in every request of a run
+    found = ask(app, "POST", "/detect", headers=headers, content=HL7).json()
+    assert "PID-5" in "".join(row.get("path", "") for row in found["documents"])
+
+
+def test_spans_that_would_tell_stand_ins_are_not_given(tmp_path: Path) -> None:
+    key = tmp_path / "study.key"
+    make_key(key)
+    app = create(
+        Engine(Config(Detect(detectors=("patterns",)), Scrub(key_file=str(key), replace="surrogate"))), Service()
+    )
+    headers = {"Content-Type": "application/json"}
+    body = '{"text": "on 3/4/2021"}'
+    assert ask(app, "POST", "/scrub", headers=headers, content=body).json()["spans"] == []
+    assert ask(app, "POST", "/scrub?replace=tag", headers=headers, content=body).json()["spans"][0]["label"] == "DATE"
+    assert 'spans_total{label="DATE"} 2\n' in ask(app, "GET", "/metrics").text
+
+
 @pytest.mark.parametrize(
     ("path", "headers", "content", "status", "sentence"),
     [
@@ -120,6 +153,10 @@ def test_another_format_by_name(engine: Engine) -> None:
         ("/scrub?format=bratt", {}, "x", 415, "no such format; there are: "),
         ("/scrub?format=brat", {}, "x", 415, "several files"),
         ("/scrub?to=brat", TEXT, "x", 415, "several files"),
+        ("/scrub?to=docx", TEXT, "x", 415, "can only be read"),
+        ("/scrub?format=docx", {}, "x", 415, "can only be read"),
+        ("/scrub?format=hl7:/etc/passwd", {}, "x", 415, "no such format"),  # a file of the server
+        ("/scrub?format=hl7&to=text", {}, HL7, 415, "in its own format only"),
         (
             "/scrub?replace=vanish",
             TEXT,

@@ -73,6 +73,7 @@ class Service:
     workers: int = 1
     tokens: str = ""  # file of the tokens that let in; without one, whoever reaches the port may come in
     hosts: tuple[str, ...] = ()  # names by which browsers may call it, besides localhost and `host`
+    formats: tuple[str, ...] = ()  # those with an option of the site, such as "hl7:site.toml"
     tls_cert: str = ""
     tls_key: str = ""
     request_bytes: int = 16 * 1024 * 1024  # of a body, or of one line of a stream

@@ -3,6 +3,7 @@
 The command line, the batch runner and every other door call this and nothing else.
 """
 
+import dataclasses
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -71,6 +72,15 @@ class Pipeline:
             grouping(config.patients),
             policy.hidden(config.scrub),
             secret=_secret(config, key, run_key),
+        )
+
+    def under(self, config: Config, *, run_key: bytes) -> "Pipeline":
+        """The same finders, but what `[scrub]` of these settings says is done with what they find."""
+        return dataclasses.replace(
+            self,
+            treatment=policy.treatment(config.scrub, run_key=run_key),
+            hidden=policy.hidden(config.scrub),
+            secret=_secret(config, None, run_key),
         )
 
     def detect(self, doc: Document) -> Document:

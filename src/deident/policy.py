@@ -505,15 +505,14 @@ def hidden(settings: Scrub) -> frozenset[Label]:
     return frozenset(label for label, action in policy.actions.items() if action in STAND_INS | {Action.SHIFT})
 
 
-def offered(settings: Scrub) -> Mapping[str, Treatment]:
-    """The manners among which callers of a service may choose, each ready to be used. Those that are drawn from a key
+def offered(settings: Scrub) -> Mapping[str, Scrub]:
+    """The manners among which callers of a service may choose, each with its settings. Those that are drawn from a key
     are there only where the settings name a key file, since what each process draws for itself would disagree."""
     drawn = {Action.SURROGATE, Action.SYLLABLES, Action.NUMBER} if settings.key_file else set[Action]()
     names = load(settings.policy).allows if settings.policy else MANNERS
-    made: dict[str, Treatment] = {}
+    made: dict[str, Scrub] = {}
     for name in names:
         if name in {Action.TAG, Action.MASK, Action.NULL} | drawn:
             keyed = load(settings.policy).shown_as(name).keyed if settings.policy else name in drawn
-            chosen = replace(settings, replace=name.value, key_file=settings.key_file if keyed else "")
-            made[name.value] = treatment(chosen)
+            made[name.value] = replace(settings, replace=name.value, key_file=settings.key_file if keyed else "")
     return MappingProxyType(made)

@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from deident import __version__, batch, formats
 from deident.config import Config
-from deident.document import Document
+from deident.document import Document, Kind
 from deident.errors import DeidentError, FormatError, UnknownNameError, UsageError
 from deident.evaluate import statistics
 from deident.labels import Label
@@ -264,7 +264,7 @@ def create(
         return {
             "project": project.name, "reader": session.reader, "admin": session.admin, "progress": progress,
             "labels": [{"name": label.value, "category": label.category.value} for label in Label],
-            "formats": formats.names(), "training": learner.progress.state,
+            "formats": formats.names(), "targets": _targets(), "training": learner.progress.state,
         } | hotkeys  # fmt: skip
 
     # --- reading -----------------------------------------------------------------------------------------------------
@@ -521,7 +521,23 @@ def _read(sent: Import) -> tuple[list[Document], list[str]]:
     return documents, failed
 
 
+def _targets() -> list[str]:
+    """The formats in which notes and their spans can be written."""
+    return [name for name in formats.names() if hasattr(formats.load(name), "write") and not formats.structured(name)]
+
+
 def _documents(stem: str, parts: dict[str, bytes], name: str | None) -> list[Document]:
+    """What is to be read in a file: notes, and of structured records their prose."""
+    return [
+        replace(doc, place=None)
+        for doc in _all_documents(stem, parts, name)
+        if doc.place is None or doc.place.kind is Kind.PROSE
+    ]
+
+
+def _all_documents(stem: str, parts: dict[str, bytes], name: str | None) -> list[Document]:
+    if name is not None and name not in formats.names():
+        raise UsageError(f"no such format; there are: {', '.join(formats.names())}")
     if name is None:
         for suffix, data in sorted(parts.items()):  # .ann before .txt: brat's two are one record
             name = formats.told(suffix, data[: formats.HEAD_BYTES])
@@ -546,6 +562,8 @@ def pack(documents: Sequence[Document], name: str) -> tuple[str, bytes]:
     """The documents in a format: one file, or a zip of them."""
     if not documents:
         raise UsageError("no note is settled yet")
+    if name not in _targets():
+        raise UsageError(f"no such format; there are: {', '.join(_targets())}")
     form = formats.load(name)
     outcome = batch.Outcome(done=len(documents))
     with tempfile.TemporaryDirectory(prefix="deident-") as folder:

@@ -20,7 +20,7 @@ from deident import __version__
 from deident.config import Service
 from deident.errors import MissingPackageError
 from deident.service.access import Access, Rate
-from deident.service.engine import FORMATS, Asked, Done, Engine, Refused, encode, format_of
+from deident.service.engine import FORMATS, Asked, Done, Engine, Refused, encode
 from deident.service.metrics import ROUTES, Counters
 
 try:
@@ -375,8 +375,10 @@ def create(engine: Engine, settings: Service, *, access: Access | None = None, c
         if name is None:
             known = ", ".join(sorted(FORMATS))
             raise HTTPException(415, f"say by Content-Type ({known}), or by ?format=, what the body is")
-        name = format_of(name)
-        to = format_of(write_as) if write_as else None
+        name = engine.format(name)
+        to = engine.format(write_as, target=True) if write_as is not None else None
+        if scrub and to is None:
+            engine.format(name, target=True)
         engine.pipeline(asked)
         if name == "jsonl" and to in (None, "jsonl") and media != "application/json":
 

@@ -4,15 +4,17 @@ Everything that fails becomes a `Refused`, whose sentence names kinds, lines and
 """
 
 import json
-from collections.abc import Generator, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from io import BytesIO
 from types import MappingProxyType
 from typing import Any
 
 from deident import formats, policy
 from deident.config import Config
-from deident.document import Document, Failure, Record
+from deident.document import Document, Failure, Record, Skeleton
 from deident.errors import (
     FormatError,
     MissingPackageError,
@@ -24,7 +26,7 @@ from deident.errors import (
 from deident.formats import jsonl
 from deident.labels import Label
 from deident.pipeline import Pipeline, attempt_all
-from deident.replace import SURROGATES, Treatment
+from deident.replace import SURROGATES
 
 # What a body is by its media type; `?format=` says it otherwise.
 FORMATS: Mapping[str, str] = MappingProxyType(
@@ -42,6 +44,7 @@ _MEDIA_BY_FORMAT = {
     "text": "text/plain; charset=utf-8",
     "jsonl": "application/x-ndjson",
     "fhir": "application/fhir+json",
+    "hl7": "x-application/hl7-v2+er7",
 }
 _MEDIA_BY_SUFFIX = {".json": "application/json", ".xml": "application/xml", ".xmi": "application/xml"}
 NAME = "text"  # the id of a document that brings none
@@ -80,7 +83,8 @@ class Engine:
     A service with a policy of its own offers that one alone; what callers ask for can never weaken it.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, run_key: bytes | None = None) -> None:
+        """run_key: of what is drawn anew in each run (codes of structured records); all workers share it."""
         scrub = config.scrub
         chosen = scrub.replace or scrub.policy or policy.Action.TAG
         if chosen == policy.Action.RANDOM:
@@ -90,7 +94,9 @@ class Engine:
         if chosen in (*SURROGATES, policy.Action.NUMBER) and not scrub.key_file:
             raise UsageError("a service that draws surrogates needs a key, or its workers disagree: deident key new")
         self._config = config
-        self._pipeline = Pipeline.from_config(config)
+        self._formats = _formats(config.service.formats)
+        run_key = run_key if run_key is not None else secrets.token_bytes(32)
+        self._pipeline = Pipeline.from_config(config, run_key=run_key)
         self._by_policy: dict[str, dict[str, Pipeline]] = {}
         own = policy.load(scrub.policy).name if scrub.policy else ""
         self._own = own
@@ -103,11 +109,10 @@ class Engine:
                     continue
                 if not keyed:
                     plain = replace(settings, key_file="")
-            made = {manner: self._with(treat) for manner, treat in policy.offered(settings).items()}
-            self._by_policy[name] = made | {"": self._with(policy.treatment(plain))}
-
-    def _with(self, treat: Treatment) -> Pipeline:
-        return replace(self._pipeline, treatment=treat)
+            self._by_policy[name] = {
+                manner: self._pipeline.under(replace(config, scrub=chosen), run_key=run_key)
+                for manner, chosen in {**policy.offered(settings), "": plain}.items()
+            }
 
     def warm(self) -> None:
         """Everything that loads when first used is loaded: word lists, kernels."""
@@ -156,24 +161,90 @@ class Engine:
     def _keyless(self) -> str:
         return "" if self._config.scrub.key_file else "; this service has no key to draw surrogates from"
 
+    def format(self, name: str, *, target: bool = False) -> str:
+        """A format by its name, as this service has it set, that fits in one body. A caller's word is no more than a
+        name: what stands behind a colon is a file of the server."""
+        known = sorted(self._formats)
+        canonical = name.lower().replace("_", "-")
+        if canonical not in self._formats:
+            raise Refused(415, f"no such format; there are: {', '.join(known)}")
+        if len(formats.load(canonical).SUFFIXES) > 1:
+            raise Refused(415, "a record of this format is several files, and a request has one body")
+        if target:
+            try:
+                formats.check_target(canonical)
+            except UsageError as error:
+                raise Refused(415, str(error)) from None
+        return canonical
+
+    def _load(self, name: str) -> formats.Format:
+        return formats.load(self._formats[name])
+
     def scrub(self, data: bytes, *, read_as: str, write_as: str, asked: Asked) -> Done:
         """The body of a request without the identifiers that were found, all of it or an error."""
         pipeline = self.pipeline(asked)
-        documents = _documents(data, read_as)
-        done = _all_done(*attempt_all(pipeline.scrub, documents))
-        return _written(done, write_as)
+        return self._worked(data, pipeline.rewrite, pipeline.shown, read_as=read_as, write_as=write_as)
 
     def detect(self, data: bytes, *, read_as: str, write_as: str) -> Done:
         """The body's documents with what was found, in a format that holds spans."""
-        done = _all_done(*attempt_all(self._pipeline.detect, _documents(data, read_as)))
-        return _written(done, write_as)
+        return self._worked(data, self._pipeline.detect, lambda doc: doc, read_as=read_as, write_as=write_as)
+
+    def _worked(
+        self,
+        data: bytes,
+        work: Callable[[Document], Document],
+        shown: Callable[[Document], Document],
+        *,
+        read_as: str,
+        write_as: str,
+    ) -> Done:
+        records: list[Record] = []
+        done: list[Document] = []
+        for record in self._records(data, read_as):
+            worked = _all_done(*attempt_all(work, record.documents))
+            done += worked
+            structured = isinstance(record.frame, Skeleton)
+            if structured and write_as != read_as:
+                raise Refused(415, "a structured record can be written in its own format only")
+            # other frames may hold pieces of the input that no detector has seen
+            records.append(Record(tuple(map(shown, worked)), record.frame if structured else None))
+        if write_as != read_as:
+            records = [Record(tuple(doc for record in records for doc in record.documents))]
+        bodies: list[bytes] = []
+        suffix = ""
+        for record in records:
+            with _telling():
+                (suffix, body), *others = self._load(write_as).write(record).items()
+            if others:
+                raise Refused(415, "the result is several files, and an answer has one body; choose another format")
+            bodies.append(body)
+        media = _MEDIA_BY_FORMAT.get(write_as) or _MEDIA_BY_SUFFIX.get(suffix, "application/octet-stream")
+        return _counted(done, b"".join(bodies), media)
+
+    def _records(self, data: bytes, read_as: str) -> list[Record]:
+        """The records of a body: of a format that holds many one after the other, each by itself."""
+        form = self._load(read_as)
+        main = form.SUFFIXES[0]
+        pieces: formats.Pieces | None = getattr(form, "pieces", None)
+        with _telling():
+            if pieces is None:
+                return [form.read({main: data}, name=NAME)]
+            if not data:
+                raise FormatError("the file is empty")
+            return [form.read({main: piece}, name=f"{NAME}:{line}") for line, piece in pieces(BytesIO(data))]
 
     def one(self, data: bytes, *, read_as: str, asked: Asked, scrub: bool) -> Done:
         """One document as JSON: {"id", "spans"} of what was found, or the scrubbed document with its text."""
-        work = self.pipeline(asked).scrub if scrub else self._pipeline.detect
-        documents = (_object(data),) if read_as == "jsonl" else _documents(data, read_as)
-        done = _all_done(*attempt_all(work, documents))
-        rows = [jsonl.to_object(doc, text=scrub) for doc in done]
+        pipeline = self.pipeline(asked)
+        if read_as == "jsonl":
+            documents = [_object(data)]
+        else:
+            documents = [doc for record in self._records(data, read_as) for doc in record.documents]
+        done = _all_done(*attempt_all(pipeline.rewrite if scrub else self._pipeline.detect, documents))
+        rows = [jsonl.to_object(pipeline.shown(doc) if scrub else doc, text=scrub) for doc in done]
+        for row, doc in zip(rows, documents, strict=True):
+            if doc.place is not None:
+                row["path"] = doc.place.path
         value = rows[0] if len(rows) == 1 else {"documents": rows}
         return _counted(done, encode(value), "application/json")
 
@@ -220,15 +291,13 @@ def _telling() -> Generator[None]:
         raise said(error) from None
 
 
-def format_of(name: str) -> str:
-    """A format that fits in one body."""
-    try:
-        form = formats.load(name)
-    except UnknownNameError as error:
-        raise Refused(415, error.unnamed) from None
-    if len(form.SUFFIXES) > 1:
-        raise Refused(415, "a record of this format is several files, and a request has one body")
-    return name
+def _formats(own: tuple[str, ...]) -> dict[str, str]:
+    """The formats there are, each as it is set: `hl7` may be `hl7:site.toml`."""
+    known = {name: name for name in formats.names()}
+    for given in own:
+        formats.load(given)
+        known[given.partition(":")[0].lower().replace("_", "-")] = given
+    return known
 
 
 def encode(value: object) -> bytes:
@@ -241,33 +310,12 @@ def _object(data: bytes) -> Document:
         return jsonl.document({"id": NAME} | jsonl.parse_object(formats.decode(data)))
 
 
-def _documents(data: bytes, read_as: str) -> tuple[Document, ...]:
-    form = formats.load(read_as)
-    with _telling():
-        return form.read({form.SUFFIXES[0]: data}, name=NAME).documents
-
-
 def _all_done(done: tuple[Document, ...], failures: tuple[Failure, ...]) -> tuple[Document, ...]:
     if failures:
         raise Refused(422, failures[0].reason)
     return done
 
 
-def _written(done: tuple[Document, ...], write_as: str) -> Done:
-    form = formats.load(write_as)
-    try:
-        formats.check_target(write_as)
-    except UsageError as error:
-        raise Refused(415, str(error)) from None
-    with _telling():
-        files = form.write(Record(done))
-    (suffix, body), *others = files.items()
-    if others:
-        raise Refused(415, "the result is several files, and an answer has one body; choose another format")
-    media = _MEDIA_BY_FORMAT.get(write_as) or _MEDIA_BY_SUFFIX.get(suffix, "application/octet-stream")
-    return _counted(done, body, media)
-
-
-def _counted(done: tuple[Document, ...], body: bytes, media: str) -> Done:
+def _counted(done: Sequence[Document], body: bytes, media: str) -> Done:
     labels = tuple(span.label for doc in done for span in doc.spans)
     return Done(body, media, len(done), sum(len(doc.text) for doc in done), labels)

@@ -9,6 +9,7 @@ import logging
 import multiprocessing
 import multiprocessing.connection
 import os
+import secrets
 import signal
 import socket
 import sys
@@ -104,10 +105,11 @@ def _run(config: Config, bound: socket.socket, ready: Callable[[], None]) -> Non
     from deident.service.engine import Engine
 
     before = _threads()
-    engine = Engine(config)
+    run_key = secrets.token_bytes(32)
+    engine = Engine(config, run_key=run_key)
     engine.warm()
     if config.service.workers == 1:
-        work(config, bound, engine, None, 0, ready)
+        work(config, run_key, bound, engine, None, 0, ready)
         return
     shared = _threads() <= before
     with tempfile.TemporaryDirectory(prefix="deident-") as folder:
@@ -115,7 +117,7 @@ def _run(config: Config, bound: socket.socket, ready: Callable[[], None]) -> Non
         from deident.service.metrics import Counters
 
         Counters.shared(counts, config.service.workers, 0)
-        _Workers(config, bound, engine if shared else None, counts).run(ready)
+        _Workers(config, run_key, bound, engine if shared else None, counts).run(ready)
 
 
 def _threads() -> int:
@@ -127,6 +129,7 @@ def _threads() -> int:
 
 def work(
     config: Config,
+    run_key: bytes,
     bound: socket.socket,
     engine: Any,
     counts: Path | None,
@@ -141,7 +144,7 @@ def work(
     logs()
     settings = config.service
     if engine is None:
-        engine = Engine(config)
+        engine = Engine(config, run_key=run_key)
         engine.warm()
     counters = Counters.alone() if counts is None else Counters.shared(counts, settings.workers, own)
     access = Access(Path(settings.tokens)) if settings.tokens else None
@@ -207,9 +210,9 @@ class _Worker:
 class _Workers:
     """Starts the workers, starts again those that die, and ends them all when told to."""
 
-    def __init__(self, config: Config, bound: socket.socket, engine: Any, counts: Path) -> None:
+    def __init__(self, config: Config, run_key: bytes, bound: socket.socket, engine: Any, counts: Path) -> None:
         self._context: Any = multiprocessing.get_context("fork" if engine is not None else "spawn")
-        self._given = (config, bound, engine, counts)
+        self._given = (config, run_key, bound, engine, counts)
         self._stopping = False
 
     def _start(self, own: int) -> _Worker:

@@ -321,8 +321,8 @@ function curve(versions) {
 // --- in and out -------------------------------------------------------------------------------------------------------
 
 export async function exchange(view) {
-  const names = (first) => [first && h("option", { value: "" }, first), ...app.state.formats.map((name) => h("option", { value: name }, name))];
-  const form = h("select", { id: "as" }, names("told from the files"));
+  const names = (first, known) => [first && h("option", { value: "" }, first), ...known.map((name) => h("option", { value: name }, name))];
+  const form = h("select", { id: "as" }, names("told from the files", app.state.formats));
   const picker = h("input", { type: "file", multiple: true, id: "files", onchange: () => bring(picker.files) });
   const said = h("div", { class: "result", role: "status" });
   const drop = h(
@@ -354,7 +354,7 @@ export async function exchange(view) {
     }
     picker.value = "";
   }
-  const to = h("select", { id: "to" }, names(null));
+  const to = h("select", { id: "to" }, names(null, app.state.targets));
   to.value = "jsonl";
   const what = h("select", { id: "what" }, h("option", { value: "spans" }, "the notes with their spans"), h("option", { value: "scrubbed" }, "the notes as they become, without identifiers"));
   const half = h("input", { type: "checkbox" });
