@@ -503,6 +503,8 @@ def _bounded(row: dict[str, Any]) -> dict[str, Any]:
 
 def _read(sent: Import) -> tuple[list[Document], list[str]]:
     """The documents of files that were sent; files of one record differ by their suffix alone."""
+    if sent.format is not None and sent.format not in formats.names():
+        raise UsageError(f"no such format; there are: {', '.join(formats.names())}")
     records: dict[str, dict[str, bytes]] = {}
     failed: list[str] = []
     for file in sent.files:
@@ -536,8 +538,6 @@ def _documents(stem: str, parts: dict[str, bytes], name: str | None) -> list[Doc
 
 
 def _all_documents(stem: str, parts: dict[str, bytes], name: str | None) -> list[Document]:
-    if name is not None and name not in formats.names():
-        raise UsageError(f"no such format; there are: {', '.join(formats.names())}")
     if name is None:
         for suffix, data in sorted(parts.items()):  # .ann before .txt: brat's two are one record
             name = formats.told(suffix, data[: formats.HEAD_BYTES])
