@@ -150,7 +150,9 @@ def test_a_rebuilt_corpus_equals_the_frozen_one_by_hash(invented: tuple[Path, Do
     (built,) = corpus.load("mtsamples-phi", carrier=carrier)
     assert (built.text, built.spans) == (doc.text, doc.spans)
     first, second = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
-    assert _build(carrier, first).exit_code == _build(carrier, second).exit_code == 0
+    done = _build(carrier, first)
+    assert done.exit_code == _build(carrier, second).exit_code == 0
+    assert done.stderr.startswith("built 1 note\nevery note equals by hash the one that was frozen; corpus ")
     assert first.read_bytes() == second.read_bytes()
     assert json.loads(first.read_text(encoding="utf-8"))["text"] == doc.text
 

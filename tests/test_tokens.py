@@ -136,9 +136,9 @@ def test_time_grows_linearly(unit: str, work: Any) -> None:
         text = unit * (times // len(unit))
         best = float("inf")
         for _ in range(2):
-            begin = time.perf_counter()
+            begin = time.thread_time()
             work(text)
-            best = min(best, time.perf_counter() - begin)
+            best = min(best, time.thread_time() - begin)
         return best
 
     assert seconds(32_000) < 20 * seconds(4_000) + 0.02

@@ -782,16 +782,22 @@ def corpus_build(
     out: Annotated[Path | None, typer.Option("-o", "--output", help="Default: NAME.jsonl")] = None,
     split: Annotated[str | None, typer.Option(help="Only this split.")] = None,
 ) -> None:
-    """Rebuild a corpus from its stand-off annotation, byte for byte, as JSON lines.
+    """Rebuild a corpus, byte for byte, as JSON lines.
+
+    A stand-off corpus holds only what we inserted, and needs the carrier that holds the rest; a report whose hash is
+    not that of the one annotated is refused.
 
     Example: deident corpus build mtsamples-phi --carrier mtsamples.jsonl
     """
     from deident import batch, corpus
+    from deident.document import corpus_hash
 
     outcome = batch.Outcome()
-    done = batch.results(lambda doc: doc, corpus.load(name, split=split, carrier=carrier), outcome)
-    batch.write_as(done, "jsonl", out or Path(f"{name}.jsonl"), outcome)
+    kept: list[Document] = []
+    found = _kept(corpus.load(name, split=split, carrier=carrier), kept)
+    batch.write_as(batch.results(lambda doc: doc, found, outcome), "jsonl", out or Path(f"{name}.jsonl"), outcome)
     _close(outcome, "built")
+    typer.echo(f"every note equals by hash the one that was frozen; corpus {corpus_hash(kept)[:16]}", err=True)
 
 
 @corpora.command("check")
