@@ -73,7 +73,7 @@ class Desk {
       h("button", { type: "button", onclick: work, "aria-keyshortcuts": keys[name], ...given }, title, keyCap(keys[name]));
     this.textBox = h("div", {
       class: "text", tabindex: "0", role: "document", "aria-label": "The note", spellcheck: "false",
-      onmouseup: () => this.mouseUp(), onclick: (event) => this.clicked(event),
+      onmousedown: () => (this.dragged = false), onmouseup: () => this.mouseUp(), onclick: (event) => this.clicked(event),
       onmouseover: (event) => this.tip(event), onmouseout: () => this.tip(null),
     });
     this.redactedBox = h("div", { class: "text redacted", tabindex: "0", role: "document", "aria-label": "What it becomes" });
