@@ -237,6 +237,72 @@ def scrub_command(
     _close(outcome, "scrubbed" if not outcome.ended_before else "had already scrubbed")
 
 
+TextColumns = Annotated[list[str], typer.Option("--text", help="Column of notes; repeatable.")]
+Fields = Annotated[
+    list[str] | None, typer.Option("--field", help="NAME=LABEL: a column that is wholly an identifier; repeatable.")
+]
+Keep = Annotated[list[str] | None, typer.Option("--keep", help="A column that stays as it is; repeatable.")]
+RowId = Annotated[str | None, typer.Option("--id", help="Column that names a row in messages.")]
+RowPatient = Annotated[str | None, typer.Option("--patient", help="Column that says whose row it is.")]
+
+
+@app.command("table")
+def table_command(
+    source: Annotated[str, typer.Argument(metavar="IN", help="CSV, TSV or Parquet file, or a database (URL).")],
+    text: TextColumns,
+    out: Annotated[str, typer.Option("-o", "--output", help="File, or database (URL).")],
+    fields: Fields = None,
+    keep: Keep = None,
+    patient: RowPatient = None,
+    row_id: RowId = None,
+    table: Annotated[str | None, typer.Option("--table", help="The table of the database.")] = None,
+    to_table: Annotated[str | None, typer.Option("--to-table", help="The new table; default: TABLE_clean.")] = None,
+    policy_name: PolicyName = None,
+    replacement: Replacement = None,
+    key_file: Annotated[Path | None, typer.Option("--key-file", help="Of the surrogates and codes.")] = None,
+    detectors: Detectors = None,
+    roster: Roster = None,
+    config_file: ConfigFile = None,
+    max_bytes: MaxBytes = None,
+    workers: Workers = 0,
+    timeout: Seconds = None,
+    quarantine: Quarantine = None,
+) -> None:
+    """Scrub the rows of a table; columns that are not named are left out.
+
+    Example: deident table notes.csv -o clean.csv --text note --patient mrn --field mrn=MEDICALRECORD --keep ward
+
+    Example: deident table postgresql+psycopg://host/ehr --table notes -o sqlite:///clean.db --text note --keep id
+    """
+    from deident.batch import tables
+    from deident.tables import Columns
+
+    config = _config(config_file, detectors, max_bytes, found_by={"roster": roster})
+    config = _scrubbed_by(config, policy_name, replacement, key_file)
+    named = dict(_pair(item) for item in fields or ())
+    columns = Columns.of(text, patient=patient, id=row_id, fields=named, keep=keep or ())
+    told = tables.Told()
+    if "://" in source:
+        if table is None:
+            raise UsageError("say with --table which table of the database")
+        goal = to_table or f"{table}_clean"
+        run = tables.scrub_sql(source, table, out, goal, columns, config, told, workers=workers, seconds=timeout)
+    else:
+        run = tables.scrub_file(Path(source), Path(out), columns, config, told, workers=workers, seconds=timeout)
+    _rate(run, "scrub")
+    _quarantine(quarantine, told.outcome)
+    if told.blocked:
+        typer.echo(f"left out, for nobody named them: {', '.join(told.blocked)}", err=True)
+    _close(told.outcome, "scrubbed")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, label = text.partition("=")
+    if not equals:
+        raise UsageError(f"a field is written as NAME=LABEL, not '{text}'")
+    return name, label
+
+
 @app.command("convert")
 def convert_command(
     source: Annotated[Path, typer.Argument(metavar="IN", help="File or folder.")],

@@ -76,18 +76,30 @@ class Columns:
         return name in self.text or name in self.fields or name in (self.patient, self.id)
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What of a table's columns goes out, and what is blocked."""
+
+    names: list[str]
+    blocked: list[str]
+
+
 class Rows:
     """Scrubs the rows of one table, whose columns have these names."""
 
     def __init__(self, deidentifier: Deidentifier, columns: Columns, names: Sequence[str]) -> None:
-        columns.check(names)
+        named = self.check(columns, names)
         self._pipeline = deidentifier.pipeline
         self._columns = columns
         self._places = {name: place for place, name in enumerate(names)}
-        self.names = [name for name in names if columns.goes_out(name)]
-        self.blocked = [
-            name for name in names if not columns.goes_out(name) and name not in (columns.patient, columns.id)
-        ]
+        self.names, self.blocked = named.names, named.blocked
+
+    @staticmethod
+    def check(columns: Columns, names: Sequence[str]) -> Named:
+        """What becomes of the columns, before anything is loaded."""
+        columns.check(names)
+        out = [name for name in names if columns.goes_out(name)]
+        return Named(out, [name for name in names if name not in out and not columns.is_read(name)])
 
     def is_text(self, name: str) -> bool:
         return name in self._columns.text
