@@ -19,6 +19,7 @@ from deident.formats.hl7 import Delimiters, Escape
 from deident.labels import Label
 from deident.pipeline import Pipeline
 from tests import leaks
+from tests.plant import Plant
 
 # The checklist: fields that hold identifiers, with the type of what is planted in them.
 CHECKLIST = """
@@ -56,29 +57,13 @@ CLINICAL = (  # what must survive: what no path of the checklist holds
 )  # fmt: skip
 
 
-class Plant:
-    """Makes values that nobody else has, and remembers them."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.planted: list[str] = []
-
-    def word(self) -> str:
-        self.count += 1
-        letters = "".join("abcdefghijklmnopqrstuvwxyz"[int(digit)] for digit in f"{self.count:04d}")
-        return self._kept(f"Zeb{letters}quist")
-
-    def number(self) -> str:
-        self.count += 1
-        return self._kept(f"7{self.count:04d}3519")
+class Hl7(Plant):
+    """Values of HL7's types."""
 
     def date(self) -> str:
-        self.count += 1
-        return self._kept(f"19{61 + self.count % 30}{1 + self.count % 12:02d}{1 + self.count % 28:02d}")
-
-    def _kept(self, value: str) -> str:
-        self.planted.append(value)
-        return value
+        day = self.day().replace("-", "")
+        self.planted[-1] = day
+        return day
 
     def value(self, kind: str) -> str:
         word, number, date = self.word, self.number, self.date
@@ -136,7 +121,7 @@ def segment(name: str, fields: dict[int, str]) -> str:
 @cache
 def corpus() -> tuple[str, tuple[str, ...]]:
     """A message with a sentinel in every path of the checklist and of OBX-5, clinical values between them."""
-    plant = Plant()
+    plant = Hl7()
     rows = [
         f"MSH|^~\\&|{plant.word()}|{plant.word()}^1.2.36.{plant.number()}^ISO|{plant.word()}|{plant.word()}|{plant.date()}1011"
         f"|{plant.word()}|ORU^R01^ORU_R01|{plant.number()}|P|2.8"
@@ -159,7 +144,7 @@ def corpus() -> tuple[str, tuple[str, ...]]:
     return "\r".join(rows) + "\r", tuple(plant.planted)
 
 
-def observations(plant: Plant) -> Iterator[str]:
+def observations(plant: Hl7) -> Iterator[str]:
     """OBX-5 by each OBX-2, and the identifiers beside it."""
     own = {12: "TS", 14: "TS", 15: "ID", 16: "XCN", 18: "EI", 19: "TS", 23: "XON", 24: "XAD", 25: "XCN"}
     word, number, date = plant.word, plant.number, plant.date

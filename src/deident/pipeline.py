@@ -16,7 +16,7 @@ from deident.errors import DeidentError, ProcessingError, UsageError
 from deident.labels import Label
 from deident.patients import Grouping, grouping
 from deident.resolve import Step, check_policy, resolve, step
-from deident.structure import SECRET_BYTES, Structured
+from deident.structure import SECRET_BYTES, Structured, Sweep
 from deident.surrogates import purpose_key, read_key
 
 Told = Callable[[Document, replace.Rewritten], None]  # is told of every note, before and after
@@ -55,7 +55,7 @@ class Pipeline:
         named = {detector.name for detector in self.detectors}
         # what a record's fields say of people is looked for in its prose, whoever else looks there
         known = () if "known" in named else (detect.load("known"),)
-        object.__setattr__(self, "_in_records", (*self.detectors, *known))
+        object.__setattr__(self, "_in_records", (*self.detectors, *known, Sweep()))
 
     @classmethod
     def from_config(cls, config: Config, *, key: bytes | None = None, run_key: bytes | None = None) -> "Pipeline":

@@ -14,7 +14,7 @@ references cross from one patient's record into another's.
 
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import lru_cache
@@ -55,6 +55,49 @@ def _linked(known: tuple[tuple[Label, str], ...]) -> Mapping[str, tuple[Label, s
         if label.category is Category.ID and len(normal(text)) > 3:
             found.setdefault(normal(text), (label, text))
     return found
+
+
+class Sweep:
+    """Finds in a record's prose what its fields say, word for word, where a detector of names and numbers may not: a
+    name with digits in it, a code that looks like no number."""
+
+    name = "structure"
+
+    def detect(self, doc: Document) -> Iterator[Span]:
+        table = _first_words(doc.patient.known) if doc.patient is not None else {}
+        if not table:
+            return
+        folded = doc.text.casefold()
+        same = len(folded) == len(doc.text)  # "ß" becomes two letters
+        for word in re.finditer(r"\w+", folded if same else doc.text):
+            for text, label, exact in table.get(word[0], ()):
+                end = word.start() + len(text)
+                found = doc.text[word.start() : end]
+                if (found == text if exact else found.casefold() == text.casefold()) and not _goes_on(doc.text, end):
+                    yield Span(word.start(), end, label, self.name)
+
+    def why(self, span: Span) -> str:  # noqa: ARG002 (the face that all detectors have)
+        return "what a field of the record says, word for word"
+
+
+def _goes_on(text: str, end: int) -> bool:
+    return text[end : end + 1].isalnum() and text[end - 1 : end].isalnum()
+
+
+@lru_cache(maxsize=64)
+def _first_words(known: tuple[tuple[Label, str], ...]) -> Mapping[str, tuple[tuple[str, Label, bool], ...]]:
+    """What to look for by its first word: the text, its label, and whether capitals must agree."""
+    found: dict[str, list[tuple[str, Label, bool]]] = {}
+    for label, text in known:
+        if label.category is Category.NAME:
+            told = [part for part in re.split(r"[\s,]+", text) if len(part) > 3 and any(map(str.isdigit, part))]
+        else:
+            told = [text] if sum(map(str.isalnum, text)) > 4 else []
+        for item in told:
+            first = re.search(r"\w+", item)
+            if first is not None and first.start() == 0:
+                found.setdefault(first[0].casefold(), []).append((item, label, item.isalpha()))
+    return {word: tuple(items) for word, items in found.items()}
 
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
@@ -98,7 +141,7 @@ class Structured:
         text = doc.text[span.start : span.end]
         match doc.place.kind if doc.place is not None else Kind.PROSE:
             case Kind.PROSE:
-                known = _linked(doc.patient.known).get(normal(text)) if doc.patient is not None else None
+                known = self._known(doc, text)
                 return self.treat(doc, span) if known is None else self._identifier(*known)
             case Kind.TEXT:
                 new = self.treat(_about(doc), span)
@@ -116,6 +159,12 @@ class Structured:
                 return f"{new}-01-01T00:00:00Z" if len(new) == len("2021") else new
             case Kind.AGE:
                 return self._age(text)
+
+    @staticmethod
+    def _known(doc: Document, text: str) -> tuple[Label, str] | None:
+        """The identifier of the record that prose repeats; alone, or behind a word ("MRN 123456")."""
+        linked = _linked(doc.patient.known) if doc.patient is not None else {}
+        return linked.get(normal(text)) or linked.get(normal(re.split(r"[\s:#]+", text)[-1]))
 
     def code(self, text: str) -> str:
         """16 hexadecimal digits for a text: under the run's secret the same every time, and nothing without it."""

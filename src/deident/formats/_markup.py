@@ -12,7 +12,7 @@ from typing import Any
 from deident.document import Kind
 from deident.errors import FormatError
 from deident.formats import _xml
-from deident.formats._structure import Builder, Either, Part, Parts, Slot, opaque
+from deident.formats._structure import Builder, Either, Part, Parts, Slot, opaque, words
 from deident.labels import Label
 
 DEEPEST = 200
@@ -40,47 +40,43 @@ class Dialect:
         return local if space[1:] in ("", self.namespace) else ""
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 XHTML = Dialect(
-    elements=_set(
+    elements=words(
         "div p h1 h2 h3 h4 h5 h6 ul ol li dl dt dd table caption thead tbody tfoot tr th td colgroup col blockquote "
         "pre hr br address body section article header footer main span a b i u em strong small big sub sup tt code q "
         "cite abbr acronym dfn samp kbd var ins del font center s strike mark"
     ),
-    lines=_set(
+    lines=words(
         "div p h1 h2 h3 h4 h5 h6 ul ol li dl dt dd table caption tr blockquote pre hr br address body section article "
         "header footer main"
     ),
-    cells=_set("td th"),
-    attributes=_set(
+    cells=words("td th"),
+    attributes=words(
         "align valign border width height colspan rowspan cellpadding cellspacing span start type dir lang "
         "{http://www.w3.org/XML/1998/namespace}lang"
     ),
-    identifiers=_set("id name"),
-    references=_set("href"),
+    identifiers=words("id name"),
+    references=words("href"),
     namespace="http://www.w3.org/1999/xhtml",
 )
 
 CDA = Dialect(
-    elements=_set(
+    elements=words(
         "text content linkHtml sub sup br footnote footnoteRef paragraph list item caption table thead tbody tfoot tr "
         "th td colgroup col renderMultiMedia"
     ),
-    lines=_set("text paragraph list item caption table tr br footnote"),
-    cells=_set("td th"),
-    attributes=_set(
+    lines=words("text paragraph list item caption table tr br footnote"),
+    cells=words("td th"),
+    attributes=words(
         "styleCode listType align valign char charoff border frame rules width cellpadding cellspacing colspan rowspan "
         "span scope language mediaType"
     ),
-    identifiers=_set("ID"),
-    references=_set("href referencedObject IDREF"),
+    identifiers=words("ID"),
+    references=words("href referencedObject IDREF"),
     namespace="urn:hl7-org:v3",
 )
 
-_EMPTY = _set("br hr col img")
+_EMPTY = words("br hr col img")
 
 
 def parts(builder: Builder, root: Any, path: str, dialect: Dialect, opening: str | None = None) -> Parts:
@@ -170,4 +166,4 @@ class _Walk:
         yield Either(doc, (f' {name}="{sign}', Slot(doc, form=_xml.attribute), '"'), ())
 
 
-_NAMED = _set("class style title alt src href summary abbr onclick target rel")
+_NAMED = words("class style title alt src href summary abbr onclick target rel")

@@ -82,6 +82,27 @@ _PUBLIC_URI = re.compile(
 )
 
 
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# What values that stay look like: a short word of a table, the code of a concept, a quantity.
+KEPT = re.compile(r"(?!\d{9}|(?:19|20)\d{6})[A-Za-z0-9.+*/%:_()<>=#,'\[\]{}-]{1,20}")
+CODE = re.compile(r"[A-Za-z0-9.+*/%:_()<>=#,'\[\]{}|$-]{1,64}")
+NUMBER = re.compile(r"[<>=]{0,2}[+-]?(?:\d{1,8}(?:\.\d*)?|\.\d+|\d+\.\d+)(?:[eE][+-]?\d+)?%?")
+YEARS = words("a y yr yrs year years")
+_AFFIXES = words(
+    "jr sr i ii iii iv v esq dr mr mrs ms miss mx prof rev sir md do rn np pa phd dds dmd lpn crna mph pharmd bsn msn "
+    "aprn fnp lcsw psyd dpm dvm od ma ba bs msw facs facp mbbs"
+)
+
+
+def is_affix(text: str) -> bool:
+    """Whether a part of a name is none of it: "Jr.", "MD, PhD"."""
+    parts = re.split(r"[\s,]+", text.casefold().strip(" ,"))
+    return all(part.replace(".", "") in _AFFIXES for part in parts)
+
+
 def public(name: str) -> bool:
     """Whether an OID or a URI names a public system, and so nobody's hospital."""
     oid = name.removeprefix("urn:oid:")
@@ -143,6 +164,11 @@ class Builder:
         """A value that is no identifier of anybody: a code, a unit, a result."""
         return _Retained(value, path, form)
 
+    def number(self, value: str, path: str) -> Part:
+        """A quantity or a flag, which stays as it is."""
+        self._paths[RETAINED, path] += 1
+        return value
+
     def field(self, text: str, label: Label, kind: Kind, path: str, scope: str | None = None) -> int:
         """A value that is an identifier by its position; the number of its document."""
         self._paths[SCRUBBED, path] += 1
@@ -194,7 +220,7 @@ class Builder:
         known = {scope: tuple(dict.fromkeys((*entries, *shared))) for scope, entries in self._known.items()}
         documents: list[Document] = []
         for number, (text, place, label, scope) in enumerate(self._documents):
-            patient = Patient(scope, known.get(scope, shared) if scope else everybody)
+            patient = Patient(scope or "shared", known.get(scope, shared) if scope else everybody)
             spans = (Span(0, len(text), label, "structure"),) if label is not None else ()
             identifier = f"{self._name}#{number + 1}:{place.path}"
             documents.append(Document(identifier, text, spans, patient, place=place))

@@ -23,7 +23,7 @@ pieces = lines
 
 
 def sniff(suffix: str, head: bytes) -> bool:
-    if suffix not in {".jsonl", ".ndjson"}:
+    if suffix not in {".jsonl", ".ndjson"} or b'"resourceType"' in head:
         return False
     return b'"labels"' in head or b'"start_offset"' in head or b'"label":' in head.split(b'"spans"')[0]
 

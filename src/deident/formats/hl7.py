@@ -24,7 +24,20 @@ from typing import Any, BinaryIO, cast
 from deident.document import Kind, Record
 from deident.errors import ConfigError, FormatError, UnknownNameError
 from deident.formats import Files, _attachments, decode
-from deident.formats._structure import Builder, Part, Slot, opaque, public, written
+from deident.formats._structure import (
+    CODE,
+    KEPT,
+    NUMBER,
+    YEARS,
+    Builder,
+    Part,
+    Slot,
+    is_affix,
+    opaque,
+    public,
+    words,
+    written,
+)
 from deident.labels import Label
 from deident.labels import parse as label_named
 
@@ -44,12 +57,8 @@ _LONGEST_MARK = 8
 NULL = '""'
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
 _TEXT_TYPES = frozenset({"TX", "FT", "ST", "FX"})
-_OBSERVED = _set(
+_OBSERVED = words(
     "AD CE CF CK CN CNE CP CQ CWE CX DR DT DTM EI HD ID IS MO NM PL PN PPN SI SN TM TN TS XAD XCN XON XPN XTN NA MA TX "
     "FT ST FX"
 )
@@ -59,16 +68,6 @@ _SAME_AS = {  # older names of types, and those that are one value
     "PN": "XPN PATIENT", "TN": "XTN", "CX": "CX IDNUM", "PPN": "PPN DOCTOR", "XCN": "XCN DOCTOR",
     "XON": "XON ORGANIZATION", "XPN": "XPN PATIENT", "MA": "NA", "EI": "EI", "HD": "HD",
 }  # fmt: skip
-
-_KEPT = re.compile(r"(?!\d{9})[A-Za-z0-9.+*/%:_()<>=#,'\[\]{}-]{1,20}")
-_CODE = re.compile(r"[A-Za-z0-9.+*/%:_()<>=#,'\[\]{}-]{1,40}")
-_NUMBER = re.compile(r"[<>=]{0,2}[+-]?(?:\d{1,8}(?:\.\d*)?|\.\d+|\d+\.\d+)(?:[eE][+-]?\d+)?%?")
-_YEARS = frozenset({"a", "y", "yr", "yrs", "year", "years"})
-_AFFIXES = _set(
-    "jr sr i ii iii iv v esq dr mr mrs ms miss mx prof rev sir md do rn np pa phd dds dmd lpn crna mph pharmd bsn msn "
-    "aprn fnp lcsw psyd dpm dvm od ma ba bs msw facs facp mbbs"
-)
-
 
 # -- the table ---------------------------------------------------------------------------------------------------------
 
@@ -92,7 +91,7 @@ class Table:
 
 
 BLOCK = Rule("block")
-_SIMPLE = _set("keep code number prose text id name affix phone area local date birth oid block OBX-5 MSH-2 ED")
+_SIMPLE = words("keep code number prose text id name affix phone area local date birth oid block OBX-5 MSH-2 ED")
 
 
 def _rule(said: str, types: Mapping[str, Any], where: str) -> Rule:
@@ -532,13 +531,13 @@ class _Message:
             yield raw
             return
         match rule.how:
-            case "keep" if _KEPT.fullmatch(text):
+            case "keep" if KEPT.fullmatch(text):
                 yield self.builder.retained(text, path, escape)
-            case "number" if _NUMBER.fullmatch(text):
+            case "number" if NUMBER.fullmatch(text):
                 yield self.builder.retained(text, path, escape)
-            case "code" if _CODE.fullmatch(text):
+            case "code" if CODE.fullmatch(text):
                 yield self.builder.retained(text, path, escape)
-            case "affix" if all(word.strip(".").replace(".", "") in _AFFIXES for word in _words(text)):
+            case "affix" if is_affix(text):
                 yield self.builder.retained(text, path, escape)
             case "oid" if public(text):
                 yield self.builder.retained(text, path, escape)
@@ -578,7 +577,7 @@ class _Message:
             said, _, label = _SAME_AS.get(kind, kind).partition(" ")
             rule = Rule(said, Label(label) if label else None)
             units = segment.get(6).split(self.at.component)[0].casefold()
-            if said == "number" and units in _YEARS and _NUMBER.fullmatch(raw) and raw.replace(".", "").isdecimal():
+            if said == "number" and units in YEARS and NUMBER.fullmatch(raw) and raw.replace(".", "").isdecimal():
                 yield Slot(self.builder.field(raw, Label.AGE, Kind.AGE, "OBX-5"), form=Escape(self.at))
             else:
                 yield from self._field(rule, raw, "OBX-5")
@@ -620,10 +619,6 @@ class _Message:
             self.builder.know(rule.label, f"{surname}, {given}" if given else surname)
         if given and not surnames:
             self.builder.know(rule.label, given)
-
-
-def _words(text: str) -> list[str]:
-    return re.split(r"[\s,]+", text.casefold().strip(" ,"))
 
 
 @dataclass(frozen=True, slots=True)

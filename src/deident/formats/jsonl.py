@@ -25,6 +25,8 @@ pieces = lines
 
 
 def sniff(suffix: str, head: bytes) -> bool:
+    if b'"resourceType"' in head:
+        return False
     return suffix in {".jsonl", ".ndjson"} and b'"labels"' not in head and b'"label":' not in head.split(b'"spans"')[0]
 
 
