@@ -14,6 +14,11 @@ export function h(name, given, ...children) {
   return made;
 }
 
+/** What an element holds from now; what is null or false is nothing. */
+export function fillWith(box, ...children) {
+  box.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+}
+
 export const byId = (id) => document.getElementById(id);
 
 export class Refused extends Error {

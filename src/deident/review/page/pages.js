@@ -1,5 +1,5 @@
 // The other pages: the list of notes, two readers, audit, model, in and out.
-import { ask, figure, h, percent, plural, toast } from "./dom.js";
+import { ask, figure, fillWith, h, percent, plural, toast } from "./dom.js";
 import { app, failed, go, refresh } from "./main.js";
 import { reading } from "./read.js";
 
@@ -47,7 +47,8 @@ export async function notes(view) {
     [["", "Any score"], ["0.9", "a score below 0.90"], ["0.8", "a score below 0.80"], ["0.6", "a score below 0.60"]].map(([value, title]) => h("option", { value }, title)),
   );
   const { progress } = app.state;
-  view.replaceChildren(
+  fillWith(
+    view,
     head("Notes", `${plural(progress.notes, "note")}, ${progress.settled} settled, ${progress.mine} submitted by you. The queue brings doubtful notes, different ones, and always a random slice.`, h("a", { class: "button main", href: "#/read" }, "Read the next")),
     h("div", { class: "filters wide" }, states, types, scores, h("label", { class: "check" }, h("input", { type: "checkbox", onchange: chosen("disagree") }), "detectors disagree")),
     box,
@@ -56,7 +57,7 @@ export async function notes(view) {
     try {
       const { total, notes: rows } = await ask(`/api/notes?${new URLSearchParams(wanted)}`);
       const page = (start, title) => h("button", { type: "button", disabled: start < 0 || start >= total, onclick: () => ((wanted.start = start), fill()) }, title);
-      box.replaceChildren(
+      fillWith(box,
         table(
           ["Note", "Yours", "Types", "#Lowest score", "#Disagree", "#Doubt", "#Characters"],
           rows.map((row) =>
@@ -94,7 +95,8 @@ export async function notes(view) {
 
 export async function adjudicate(view) {
   const { notes: waiting } = await ask("/api/adjudicate");
-  view.replaceChildren(
+  fillWith(
+    view,
     head("Adjudicate", "Where two readers marked the same, the note is settled by itself. The rest is yours."),
     h(
       "div",
@@ -110,7 +112,8 @@ export async function agreement(view) {
   const { all, times } = found;
   const pace = (row) => (row.median === null ? "–" : `${row.median.toFixed(0)} s`);
   const bar = (value) => (value === null ? "–" : h("span", { class: "meter" }, h("meter", { min: 0, max: 1, low: 0.8, high: 0.95, optimum: 1, value }), figure(value, 3)));
-  view.replaceChildren(
+  fillWith(
+    view,
     head("Agreement", "F1 of one blind reader against the other. Notes on which both marked nothing count for nothing."),
     found.documents.length
       ? h(
@@ -165,7 +168,8 @@ export async function audit(view) {
       failed(error);
     }
   };
-  view.replaceChildren(
+  fillWith(
+    view,
     head("Audit", "How much does the machine leave? Read a random sample of the notes that nobody has read, and add what it missed."),
     app.state.admin && h("form", { class: "inline card", onsubmit: draw }, h("label", { for: "size" }, "Notes to draw"), size, h("button", { type: "submit", class: "main" }, "Draw and begin")),
     audits.length
@@ -195,7 +199,8 @@ export async function audit(view) {
 export async function model(view) {
   const body = h("div");
   let timer = null;
-  view.replaceChildren(
+  fillWith(
+    view,
     head("Model", "Learns from the notes that are settled, in a process of its own. Nothing changes until a version is taken into use."),
     body,
   );
@@ -228,7 +233,7 @@ export async function model(view) {
       const by = now - then;
       return h("span", null, text, h("span", { class: by >= 0 ? "better" : "worse" }, ` ${by >= 0 ? "+" : "−"}${Math.abs(by).toFixed(3)}`));
     };
-    body.replaceChildren(
+    fillWith(body,
       h(
         "div",
         { class: "card train" },
@@ -339,18 +344,18 @@ export async function exchange(view) {
   }
   async function bring(files) {
     if (!files.length) return;
-    said.replaceChildren(h("p", null, `Reading ${plural(files.length, "file")} …`));
+    fillWith(said, h("p", null, `Reading ${plural(files.length, "file")} …`));
     try {
       const sent = await Promise.all([...files].map(async (file) => ({ name: file.webkitRelativePath || file.name, data: base64(await file.arrayBuffer()) })));
       const done = await ask("/api/import", { files: sent, format: form.value || null });
-      said.replaceChildren(
+      fillWith(said,
         h("p", null, `${plural(done.new, "note")} came in.${done.known ? ` ${plural(done.known, "note")} ${done.known === 1 ? "was" : "were"} there already.` : ""}`),
         done.failed.length > 0 && h("ul", { class: "bad" }, done.failed.slice(0, 20).map((reason) => h("li", null, reason))),
         done.new > 0 && h("a", { class: "button main", href: "#/read" }, "Begin to read"),
       );
       await refresh();
     } catch (error) {
-      said.replaceChildren(h("p", { class: "bad" }, error.message));
+      fillWith(said, h("p", { class: "bad" }, error.message));
     }
     picker.value = "";
   }
@@ -371,7 +376,8 @@ export async function exchange(view) {
       failed(error);
     }
   };
-  view.replaceChildren(
+  fillWith(
+    view,
     head("In and out"),
     h(
       "div",

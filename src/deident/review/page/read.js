@@ -1,5 +1,5 @@
 // Reading one note: judging, adding, stretching, by keyboard or mouse. Every action is saved before it is shown.
-import { ask, byId, dialog, h, plural, toast } from "./dom.js";
+import { ask, byId, dialog, fillWith, h, plural, toast } from "./dom.js";
 import { draw, selection, Text } from "./text.js";
 import { app, failed, go, refresh } from "./main.js";
 
@@ -16,7 +16,7 @@ export async function reading(view, query) {
     } else number = (await ask("/api/next", {})).reading;
   }
   if (!number) {
-    view.replaceChildren(nothing(round));
+    fillWith(view, nothing(round));
     return null;
   }
   const desk = new Desk(view, await ask(`/api/readings/${number}`), round);
@@ -104,7 +104,8 @@ class Desk {
     this.typeSelect = select;
     const { round, bare, key } = this.note;
     const kind = round === "adjudicate" ? "Adjudication" : round.startsWith("audit") ? "Audit" : "Reading";
-    view.replaceChildren(
+    fillWith(
+    view,
       h(
         "div",
         { class: "bar" },
@@ -202,19 +203,19 @@ class Desk {
         ),
       ),
     );
-    this.list.replaceChildren(...(rows.length ? rows : [h("li", { class: "none" }, this.marks.length ? "None like this" : "No marks yet")]));
+    fillWith(this.list, ...(rows.length ? rows : [h("li", { class: "none" }, this.marks.length ? "None like this" : "No marks yet")]));
     this.list.querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
   }
 
   showDetail() {
     const mark = this.mark;
     if (!mark) {
-      this.detail.replaceChildren(h("p", { class: "hint" }, "Select words and press ", keyCap(app.state.keys.add), " to mark them."));
+      fillWith(this.detail, h("p", { class: "hint" }, "Select words and press ", keyCap(app.state.keys.add), " to mark them."));
       return;
     }
     const { keys } = app.state;
     const act = (name, title, work) => h("button", { type: "button", onclick: work, "aria-keyshortcuts": keys[name] }, title, keyCap(keys[name]));
-    this.detail.replaceChildren(
+    fillWith(this.detail,
       h("h2", { class: `c-${this.category(mark.label)}` }, h("span", { class: "label" }, mark.label), h("span", { class: "words" }, short(this.text.slice(mark.start, mark.end), 60))),
       h(
         "p",
@@ -256,7 +257,7 @@ class Desk {
     if (bubble.hidden) return;
     const { keys } = app.state;
     const act = (name, title, work) => h("button", { type: "button", onclick: work }, title, keyCap(keys[name]));
-    bubble.replaceChildren(
+    fillWith(bubble,
       act("add", "Mark", () => this.add()),
       act("add-everywhere", "Everywhere", () => this.everywhere()),
       ...(this.mark ? [act("fit", "Fit the mark", () => this.fit())] : []),
@@ -287,7 +288,7 @@ class Desk {
     box.hidden = !piece;
     if (!piece) return;
     const marks = piece.dataset.m.split(" ").map((number) => this.marks.find((mark) => String(mark.number) === number));
-    box.replaceChildren(
+    fillWith(box,
       ...marks.filter(Boolean).flatMap((mark) => [
         h("strong", { class: `c-${this.category(mark.label)}` }, mark.label),
         h("span", null, ` ${mark.state}`),
