@@ -2,6 +2,7 @@
 
 import ast
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -168,6 +169,12 @@ def test_settings_are_read(tmp_path: Path) -> None:
     file.write_text('[detect]\ndetectors = ["patterns"]\n[limits]\nfile_bytes = 10\n')
     assert config.load(file).limits.file_bytes == 10
     assert config.load(file).scrub == config.Scrub()
+
+
+def test_settings_go_to_other_processes() -> None:
+    told = config.build(config.Config, {"review": {"keys": {"accept": "y"}}}, where="here")
+    assert pickle.loads(pickle.dumps(told)) == told
+    assert hash(config.Config()) == hash(pickle.loads(pickle.dumps(config.Config())))
 
 
 def test_every_setting_is_documented() -> None:

@@ -95,8 +95,14 @@ class Review:
 
     learner: str = "crf"
     adapt: tuple[str, ...] = ("deident-open",)  # what a model learns from beside the notes that were read
-    keys: Mapping[str, str] = field(default_factory=_none)  # of the keyboard, in place of those that are set
-    label_keys: Mapping[str, str] = field(default_factory=_none)
+    keys: Mapping[str, str] = field(
+        default_factory=_none, hash=False
+    )  # of the keyboard, in place of those that are set
+    label_keys: Mapping[str, str] = field(default_factory=_none, hash=False)
+
+    def __reduce__(self) -> tuple[type["Review"], tuple[Any, ...]]:
+        # settings go to other processes, and a proxy cannot be pickled
+        return Review, (self.learner, self.adapt, dict(self.keys), dict(self.label_keys))
 
 
 @dataclass(frozen=True, slots=True)
