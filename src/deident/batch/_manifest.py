@@ -9,7 +9,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, date, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -32,7 +32,7 @@ def settings(config: Config) -> dict[str, Any]:
 
 
 def _plain(config: Config) -> list[tuple[str, dict[str, Any]]]:
-    return [(section, cast(dict[str, Any], held)) for section, held in asdict(config).items() if section in _SECTIONS]
+    return [(item.name, asdict(getattr(config, item.name))) for item in fields(config) if item.name in _SECTIONS]
 
 
 def _told(name: str, value: object) -> object:
