@@ -130,6 +130,37 @@ def test_structured_records(engine: Engine) -> None:
     assert "PID-5" in "".join(row.get("path", "") for row in found["documents"])
 
 
+def test_fhir_de_identify(engine: Engine) -> None:
+    app = create(engine, Service())
+    fhir = {"Content-Type": "application/fhir+json"}
+    path = "/fhir/$de-identify"
+    patient = {"resourceType": "Patient", "id": "778812", "name": [{"family": "Okonkwo"}], "birthDate": "1970-01-02"}
+    done = ask(app, "POST", path, headers=fhir, content=json.dumps(patient))
+    assert (done.status_code, done.json()["resourceType"]) == (200, "Patient")
+    policy = {"name": "policy", "valueString": "HHS_SAFE_HARBOR_DETERMINISTIC_METHOD"}
+    asked = {"resourceType": "Parameters", "parameter": [policy, {"name": "identifiableData", "resource": patient}]}
+    answered = ask(app, "POST", path, headers=fhir, content=json.dumps(asked))
+    part = answered.json()["parameter"][0]
+    assert (part["name"], part["resource"]["resourceType"]) == ("de-identifiedData", "Patient")
+    for planted in ("Okonkwo", "778812", "01-02"):
+        assert planted not in done.text + answered.text
+    for wrong, status, code in (
+        ("{", 422, "invalid"),
+        ('{"resourceType": "Parameters"}', 422, "invalid"),
+        (
+            json.dumps({**asked, "parameter": [{**policy, "valueString": "Okonkwo"}, asked["parameter"][1]]}),
+            422,
+            "invalid",
+        ),
+        ('{"Okonkwo": 1}', 422, "invalid"),
+    ):
+        refused = ask(app, "POST", path, headers=fhir, content=wrong)
+        assert (refused.status_code, refused.json()["resourceType"]) == (status, "OperationOutcome")
+        assert refused.json()["issue"][0]["code"] == code
+        assert "Okonkwo" not in refused.text
+    assert ask(app, "POST", path, headers=TEXT, content="x").json()["issue"][0]["code"] == "not-supported"
+
+
 def test_spans_that_would_tell_stand_ins_are_not_given(tmp_path: Path) -> None:
     key = tmp_path / "study.key"
     make_key(key)

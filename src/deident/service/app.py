@@ -124,24 +124,38 @@ def _answer(status: int, message: str, headers: Mapping[str, str] | None = None)
     return JSONResponse({"error": message}, status, dict(headers) if headers else None)
 
 
+# The codes of FHIR's issue types, by status; what is not among them is "processing".
+_ISSUES = {401: "login", 403: "forbidden", 404: "not-found", 408: "timeout", 413: "too-long", 415: "not-supported"}
+_ISSUES |= {422: "invalid", 429: "throttled", 500: "exception", 501: "not-supported", 503: "transient"}
+
+
+def _told(request: Request, status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    """An error as its caller expects it: FHIR's callers get an OperationOutcome."""
+    if not request.url.path.startswith("/fhir/"):
+        return _answer(status, message, headers)
+    issue = {"severity": "error", "code": _ISSUES.get(status, "processing"), "diagnostics": message}
+    body = {"resourceType": "OperationOutcome", "issue": [issue]}
+    return JSONResponse(body, status, dict(headers) if headers else None, media_type="application/fhir+json")
+
+
 def add_errors(app: FastAPI) -> None:
     """The answers to what goes wrong. Neither the value that was sent nor a name that was made up stands in them."""
 
-    async def refused(_request: Request, error: Exception) -> Response:
+    async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, Refused)
-        return _answer(error.status, str(error))
+        return _told(request, error.status, str(error))
 
-    async def http(_request: Request, error: Exception) -> Response:
+    async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return _answer(error.status_code, error.detail, error.headers)
+        return _told(request, error.status_code, error.detail, error.headers)
 
-    async def invalid(_request: Request, error: Exception) -> Response:
+    async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         kinds = sorted({str(item["type"]) for item in error.errors()})
-        return _answer(422, f"the request is not valid: {', '.join(kinds)}")
+        return _told(request, 422, f"the request is not valid: {', '.join(kinds)}")
 
-    async def raised(_request: Request, error: Exception) -> Response:
-        return _answer(500, f"the request could not be processed ({type(error).__name__})")
+    async def raised(request: Request, error: Exception) -> Response:
+        return _told(request, 500, f"the request could not be processed ({type(error).__name__})")
 
     app.add_exception_handler(Exception, raised)  # which is raised again after it, to the guard
     app.add_exception_handler(Refused, refused)
@@ -411,6 +425,17 @@ def create(engine: Engine, settings: Service, *, access: Access | None = None, c
         check_query(request, "format", "to", "policy", "replace")
         return await handle(request, form, to, Asked(policy, manner), scrub=True)
 
+    @app.post("/fhir/$de-identify", dependencies=[Depends(may_scrub)], openapi_extra=_FHIR_BODY)
+    async def de_identify(request: Request, policy: Policy = None, manner: Manner = None) -> Response:
+        """A resource or Bundle without identifiers; or Parameters that name a policy and hold `identifiableData`."""
+        check_query(request, "policy", "replace")
+        media, charset = _content_type(request)
+        if media not in ("application/fhir+json", "application/json") or charset not in ("", "utf-8", "utf8"):
+            raise HTTPException(415, "the body must be application/fhir+json, in UTF-8")
+        engine.format("fhir", target=True)
+        data = await read_body(request, settings.request_bytes, settings.body_seconds)
+        return await work(lambda: engine.de_identify(data, Asked(policy, manner)))
+
     @app.get("/policies", dependencies=[Depends(may_look)])
     async def policies(request: Request) -> dict[str, Any]:
         """Under which policies this service scrubs: what becomes of each label, and how it may be shown."""
@@ -468,6 +493,7 @@ _BODY = {
         },
     }
 }
+_FHIR_BODY = {"requestBody": {"required": True, "content": {"application/fhir+json": {"schema": {"type": "object"}}}}}
 _ERROR = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
 _WENT_WRONG = {
     401: "No valid token.",

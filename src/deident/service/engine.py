@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from deident import formats, policy
 from deident.config import Config
@@ -47,6 +47,13 @@ _MEDIA_BY_FORMAT = {
     "hl7": "x-application/hl7-v2+er7",
 }
 _MEDIA_BY_SUFFIX = {".json": "application/json", ".xml": "application/xml", ".xmi": "application/xml"}
+# What DARTS calls policies.
+POLICY_CODES: Mapping[str, str] = MappingProxyType(
+    {
+        "HHS_SAFE_HARBOR_DETERMINISTIC_METHOD": "safe-harbor",
+        "HHS_EXPERT_DETERMINATION_METHOD": "expert-determination",
+    }
+)
 NAME = "text"  # the id of a document that brings none
 
 
@@ -184,6 +191,32 @@ class Engine:
         """The body of a request without the identifiers that were found, all of it or an error."""
         pipeline = self.pipeline(asked)
         return self._worked(data, pipeline.rewrite, pipeline.shown, read_as=read_as, write_as=write_as)
+
+    def de_identify(self, data: bytes, asked: Asked) -> Done:
+        """FHIR's operation (HL7 DARTS), of a resource, or of Parameters that hold it and a policy; answered in kind."""
+        try:
+            given: Any = json.loads(data)
+        except (ValueError, RecursionError):
+            raise Refused(422, "the body is not JSON") from None
+        if not isinstance(given, dict) or cast(dict[str, Any], given).get("resourceType") != "Parameters":
+            return self.scrub(data, read_as="fhir", write_as="fhir", asked=asked)
+        parts = cast(dict[str, Any], given).get("parameter")
+        named: dict[str, dict[str, Any]] = {}
+        for part in cast(list[Any], parts) if isinstance(parts, list) else []:
+            name = cast(dict[str, Any], part).get("name") if isinstance(part, dict) else None
+            if name not in ("policy", "identifiableData") or name in named:
+                raise Refused(422, "the parameters are one policy and one identifiableData; files by URL are not read")
+            named[name] = part
+        chosen = named.get("policy", {})
+        policy_name = chosen.get("valueString", chosen.get("valueCode"))
+        resource = named.get("identifiableData", {}).get("resource")
+        if not isinstance(policy_name, str) or not isinstance(resource, dict):
+            raise Refused(422, "the parameters must hold policy (a string) and identifiableData (a resource)")
+        asked = Asked(POLICY_CODES.get(policy_name, policy_name), asked.manner)
+        done = self.scrub(json.dumps(resource).encode(), read_as="fhir", write_as="fhir", asked=asked)
+        answer = {"name": "de-identifiedData", "resource": json.loads(done.body)}
+        body = json.dumps({"resourceType": "Parameters", "parameter": [answer]}, ensure_ascii=False).encode()
+        return replace(done, body=body)
 
     def detect(self, data: bytes, *, read_as: str, write_as: str) -> Done:
         """The body's documents with what was found, in a format that holds spans."""
