@@ -180,7 +180,7 @@ def requests() -> Iterator[tuple[str, str, dict[str, str], bytes]]:
         b'"' + text + b'"',
     )
     for kind in kinds:
-        for route in ("/scrub", "/detect"):
+        for route in ("/scrub", "/detect", "/fhir/$de-identify"):
             for body in bodies:
                 yield "POST", route, {"Content-Type": kind}, body
     for query in (

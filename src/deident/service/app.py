@@ -125,8 +125,19 @@ def _answer(status: int, message: str, headers: Mapping[str, str] | None = None)
 
 
 # The codes of FHIR's issue types, by status; what is not among them is "processing".
-_ISSUES = {401: "login", 403: "forbidden", 404: "not-found", 408: "timeout", 413: "too-long", 415: "not-supported"}
-_ISSUES |= {422: "invalid", 429: "throttled", 500: "exception", 501: "not-supported", 503: "transient"}
+_ISSUES = {
+    401: "login",
+    403: "forbidden",
+    404: "not-found",
+    408: "timeout",
+    413: "too-long",
+    415: "not-supported",
+    422: "invalid",
+    429: "throttled",
+    500: "exception",
+    501: "not-supported",
+    503: "transient",
+}
 
 
 def _told(request: Request, status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
