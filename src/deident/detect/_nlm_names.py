@@ -8,7 +8,7 @@ state, and there a word that is hardly a name ("Will", "Early") is fed as one.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 from types import MappingProxyType
@@ -506,6 +506,7 @@ def runs(view: View, symbols: str) -> list[Run]:
             continue
         run = _judged(reading, start, last, kind, match.start())
         if run is not None:
+            run = _with_words(reading, run)
             found.append(run)
             if run.rule in ("title", "by"):
                 found += _joined_to(reading, run)
@@ -513,6 +514,17 @@ def runs(view: View, symbols: str) -> list[Run]:
         elif kind not in _LEAD:
             position = max(position, stop)
     return found + list(_credentialed(reading))
+
+
+def _with_words(reading: _Reading, run: Run) -> Run:
+    """A first name with the words of a Native American surname behind it: "Verna [Fast Horse]"."""
+    view, after = reading.view, run.last + 1
+    if after + 1 >= len(view.words) or reading.gap(after) not in (" ", "\n") or reading.gap(after + 1) != " ":
+        return run
+    lower, words = view.lower, view.words
+    fits = lower[after] in classes()["name_adjectives"] and lower[after + 1] in classes()["name_nouns"]
+    written = all(word.istitle() or (word.isupper() and words[run.last].isupper()) for word in words[after : after + 2])
+    return replace(run, last=after + 1) if fits and written else run
 
 
 # --- back from a credential -------------------------------------------------------------------------------------------
@@ -910,7 +922,20 @@ _MAKERS = frozenset(
 _BORNE = 20_000  # people in 10⁸ or so who bear a first name that is also a word
 
 
-_ACTING = re.compile("[wk](?=y)")
+_ACTING = re.compile("[wk](?=[y,.;)']|f?$|[a-zA-Z])")
+
+
+def _is_told(view: View, index: int) -> bool:
+    """ "as I told Hope,", "discussed with March and": what is done with a person, then the phrase's end."""
+    words, lower = view.words, view.lower
+    if index < 2:
+        return False
+    before, earlier = lower[index - 1], lower[max(0, index - 4) : index - 1]
+    led = before in classes()["addressing"] or (before == "with" and not classes()["with_persons"].isdisjoint(earlier))
+    after = words[index + 1] if index + 1 < len(words) else "."
+    return led and (
+        after in (".", ",", ";", ")", "and", "or", "that", "about", "present", "again", "today", "regarding")
+    )
 
 
 def acting(view: View, symbols: str, taken: set[int]) -> Iterator[Run]:
@@ -919,7 +944,9 @@ def acting(view: View, symbols: str, taken: set[int]) -> Iterator[Run]:
         index = match.start()
         word = view.words[index]
         row = row_of(word)
-        if index in taken or not word.istitle() or row.female + row.male < _BORNE or not _acts(view.words, index + 1):
+        if index in taken or not word.istitle() or row.female + row.male < _BORNE:
+            continue
+        if not _acts(view.words, index + 1) and not _is_told(view, index):
             continue
         if index and view.words[index - 1].lower() in ("the", "a", "an", "his", "her", "-"):
             continue
@@ -1157,7 +1184,7 @@ _MARK = re.compile(
 )
 # what follows a dictation's mark: the end of the line, the dates of dictation and typing, copies, a number
 _AFTER_MARK = re.compile(
-    r"""[)\]]?[ \t]{0,12}(?:\n|$|[/|][ ]?(?:\d|[Dd]oc)|\d|[A-Z#\d(/]
+    r"""[)\]]?[ \t]{0,12}(?:\n|$|[/|][ ]?(?:\d|[Dd]oc)|\d|[A-Z#\d(/]|(?<=[ ]{2})[a-z]
         |(?:dd?|tt?|dt|d/t|dict|typed|trans|transcribed|copy|copies|cc|faxed|edited|conf|job|doc)\b)""",
     re.VERBOSE,
 )
@@ -1186,12 +1213,33 @@ def initials(view: View, symbols: str, found: list[Run]) -> Iterator[tuple[int, 
             yield from (mark.span(name) for name in ("one", "two", "three") if mark[name])
     if "/s/" in text or "/S/" in text:
         yield from (match.span("one") for match in _SIGNED.finditer(text))
+    yield from _typists(text)
     present = known & set(view.words)
     if not present:
         return
     for index, word in enumerate(view.words):
         if word in present and _is_signature(view, index):
             yield view.starts[index], view.ends[index]
+
+
+# "transcribed: bw", "typed 3/25/10 sp", "M.D./ebk"
+_TYPED = re.compile(
+    r"""\b(?:[Tt]yped|TYPED|[Tt]ranscribed|TRANSCRIBED|[Tt]ranscriptionist|TRANSCRIPTIONIST|[Tt]rans|TRANS|[Tt]ypist|[Ss]cored|
+            [Kk]eyed|[Ss]cribe|[Aa]gent|[Dd]ictated|DICTATED|[Rr]eviewed|[Aa]pproved|[Dd]ict\.?|DICT)
+        (?:[ ]by|[ ]BY)?[ ]?[:/]?[ ]{0,3}(?:\d{1,2}[/-]\d{1,2}[/-]\d{2,4}[ ,]{1,3})?
+        (?<![A-Za-z])(?P<one>[a-z]{2,4}|[A-Z]{2,3}|[A-Z]{2,3}-[a-z]{2,4})(?=[ ]?(?:\n|$|[.;)]|,[ ]\d)|[ ]{2}|[ ]\d{1,2}[/-]\d|[ ]REF)
+      | (?<=M\.D\.)/(?P<two>[a-z]{2,4})(?=\s|$) | (?<=[A-Z],[ ]MD)[ ]?/[ ]?(?P<three>[a-z]{2,4})(?=\s|$)""",
+    re.VERBOSE,
+)
+
+
+def _typists(text: str) -> Iterator[tuple[int, int]]:
+    """Who typed, by initials behind the word for it."""
+    for match in _TYPED.finditer(text):
+        for name in ("one", "two", "three"):
+            word = match[name]
+            if word is not None and word.lower() not in classes()["not_typists"] and not _is_function(word.lower()):
+                yield match.span(name)
 
 
 def _initials_of(view: View, found: list[Run]) -> set[str]:

@@ -907,7 +907,12 @@ _END = re.compile(
 _LONGEST_VALUE = 90
 
 
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+
+
 def _field_key(name: str) -> str:
+    """ "Patient's Name" and "PatientName" → "patient name" """
+    name = _HUMP.sub(" ", name) if " " not in name else name
     return " ".join(_FIELD_WORD.findall(name.lower().replace("'s", "").replace(".", "")))
 
 
@@ -948,7 +953,8 @@ def _value(text: str, place: int, field: Field, *, gap: bool) -> Iterator[Found]
     yield from _read_value(text, start, end, field)
 
 
-def _read_value(text: str, start: int, end: int, field: Field) -> Iterator[Found]:
+def _read_value(text: str, start: int, end: int, field: Field, *, sure: bool = False) -> Iterator[Found]:
+    """The value of a field; `sure` where it stands in a table, under the names of several fields."""
     match = field.value.match(text, start, end)
     if match is not None:
         group = "phi" if "phi" in field.value.groupindex and match.start("phi") >= 0 else 0
@@ -957,7 +963,10 @@ def _read_value(text: str, start: int, end: int, field: Field) -> Iterator[Found
         tail = _GLUED_TAIL.search(text, *span) if name else None
         if tail is not None:
             span = span[0], tail.start()
-        if span[0] < span[1] and not (name and _everyday(text[span[0] : span[1]])):
+        told = sure and text[span[0]].isupper()
+        if sure and text[span[1] : span[1] + 1] == ":":
+            return
+        if span[0] < span[1] and (told or not (name and _everyday(text[span[0] : span[1]]))):
             yield *span, field.label
 
 
@@ -1019,9 +1028,11 @@ def _heading(
         named = known.get(_field_key(text[first:last]), ())
         heading.append((first - start, last - start, tuple(field for field in named if field.row)))
     held = [bool(named) for _, _, named in heading]
+    others = sum(_field_key(text[first:last]) in known for first, last in cells) - sum(held)
     # "name|value|name|value" is no heading
     beside = any(left and right for left, right in pairwise(held))
-    return cell, heading if sum(held) >= 2 and (beside or sum(held) * 2 > len(held)) else []
+    enough = sum(held) >= 2 and (beside or sum(held) * 2 > len(held))
+    return cell, heading if enough or (sum(held) and others >= 2) else []
 
 
 def _row(
@@ -1033,16 +1044,19 @@ def _row(
     known: Mapping[str, tuple[Field, ...]],
 ) -> Iterator[Found]:
     cells = [(match.start(), match.end()) for match in cell.finditer(text, start, end)]
+    sure = sum(bool(named) for _, _, named in heading) > 2
+    if sum(_field_key(text[first:last]) in known for first, last in cells) > 1:
+        return  # another heading
     if cell is _GAP_CELL:  # a cell belongs to the name above it
         for first, last in cells:
             above = [named for left, right, named in heading if left < last - start and first - start < right]
             if len(above) == 1:
                 for field in above[0]:
-                    yield from _read_value(text, first, last, field)
+                    yield from _read_value(text, first, last, field, sure=sure)
         return
     for (first, last), (_, _, named) in zip(cells, heading, strict=False):
         if _field_key(text[first:last]) in known:
             continue  # a name beside its value under what looked like a heading
         inner = first + len(text[first:last]) - len(text[first:last].lstrip(' "'))
         for field in named:
-            yield from _read_value(text, inner, last, field)
+            yield from _read_value(text, inner, last, field, sure=sure)
