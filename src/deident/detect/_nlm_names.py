@@ -1227,7 +1227,8 @@ _TYPED = re.compile(
     r"""\b(?:[Tt]yped|TYPED|[Tt]ranscribed|TRANSCRIBED|[Tt]ranscriptionist|TRANSCRIPTIONIST|[Tt]rans|TRANS|[Tt]ypist|[Ss]cored|
             [Kk]eyed|[Ss]cribe|[Aa]gent|[Dd]ictated|DICTATED|[Rr]eviewed|[Aa]pproved|[Dd]ict\.?|DICT)
         (?:[ ]by|[ ]BY)?[ ]?[:/]?[ ]{0,3}(?:\d{1,2}[/-]\d{1,2}[/-]\d{2,4}[ ,]{1,3})?
-        (?<![A-Za-z])(?P<one>[a-z]{2,4}|[A-Z]{2,3}|[A-Z]{2,3}-[a-z]{2,4})(?=[ ]?(?:\n|$|[.;)]|,[ ]\d)|[ ]{2}|[ ]\d{1,2}[/-]\d|[ ]REF)
+        (?<![A-Za-z])(?P<one>[a-z]{2,4}|[A-Z]{2,3}|[A-Z]{2,3}-[a-z]{2,4})
+        (?=[ ]?(?:\n|$|[.;)]|,[ ]\d)|[ ]{2}|[ ]\d{1,2}[/-]\d|[ ]REF)
       | (?<=M\.D\.)/(?P<two>[a-z]{2,4})(?=\s|$) | (?<=[A-Z],[ ]MD)[ ]?/[ ]?(?P<three>[a-z]{2,4})(?=\s|$)""",
     re.VERBOSE,
 )
