@@ -33,6 +33,7 @@ FLOORS = (
     {"detect"},
     {"resolve", "replace", "evaluate", "generalise"},
     {"policy"},
+    {"verify"},
     {"risk"},
     {"structure", "corpus"},
     {"pipeline"},

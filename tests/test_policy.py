@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deident
-from deident import generalise, policy, replace
+from deident import corpus, generalise, policy, replace
 from deident.config import Scrub
 from deident.document import Document, Patient, Span, gaps
 from deident.errors import ConfigError, UnknownNameError, UsageError
@@ -410,3 +411,67 @@ def test_the_inventory_tells_what_stays_and_determines_nothing() -> None:
     assert kept["retained"]["STATE"] == {"action": "keep", "count": 1}
     assert kept["keyed"] == {}
     assert kept["removed"] == 4
+
+
+# -- laws of what is drawn ---------------------------------------------------------------------------------------------
+
+EXPERT = policy.load("expert-determination")
+
+
+def _days(text: str) -> date:
+    return date.fromisoformat(text)
+
+
+@given(
+    st.lists(st.dates(date(1930, 1, 1), date(2030, 12, 31)), min_size=2, max_size=6),
+    st.text("abcdef", min_size=1, max_size=6),
+    st.binary(min_size=16, max_size=32),
+)
+def test_intervals_survive_within_a_patient(days: list[date], patient: str, key: bytes) -> None:
+    """Over all notes of a patient, in whatever order they come, and never by a whole number of years."""
+    treat = EXPERT.treatment(key=key)
+    moved = [_days(replace.apply(marked(f"<DATE:{day}>", patient=patient), treat).text) for day in reversed(days)][::-1]
+    shifts = {new - old for old, new in zip(days, moved, strict=True)}
+    assert len(shifts) == 1
+    (shift,) = shifts
+    assert shift.days % 7 == 0
+    assert 31 <= abs(shift.days) % 365.25 <= 365.25 - 31
+
+
+NAMES = st.sampled_from(["Ada Lund", "Tobias Brandvold", "OKORO, ADA", "Maria de la Cruz", "J. Chen"])
+OTHERS = st.sampled_from(
+    ["<CITY:Columbus>, <STATE:OH> <ZIP:43215>", "<PHONE:303-555-0182>", "<MEDICALRECORD:00-482-913>",
+     "<HOSPITAL:Mercy Hospital>", "<STREET:12 Elm Street>", "<EMAIL:a.lund@mercy.org>", "<PROFESSION:welder>"]
+)  # fmt: skip
+
+
+@given(NAMES, OTHERS, st.text("xyz", min_size=1, max_size=4), st.sampled_from(["surrogate", "syllables", "number"]))
+def test_a_patient_s_notes_agree_and_another_s_do_not(name: str, other: str, patient: str, manner: str) -> None:
+    treat = EXPERT.treatment(key=KEY, manner=manner)
+    text = f"<PATIENT:{name}>; {other}"
+    one = replace.apply(marked(text, patient=patient), treat).text
+    again = replace.apply(
+        marked(f"{other}, then <PATIENT:{name}>", patient=patient), EXPERT.treatment(key=KEY, manner=manner)
+    )
+    assert again.text.rpartition(", then ")[2] == one.partition(";")[0]
+    assert again.text.rpartition(", then ")[0] == one.partition("; ")[2]
+    others = {replace.apply(marked(text, patient=f"{patient}{number}"), treat).text for number in range(12)}
+    assert one not in others
+    assert len(others) == 12  # nothing tells that the twelve bear one name
+    project = EXPERT.treatment(key=KEY, manner=manner, project="another") if manner != "number" else None
+    assert project is None or replace.apply(marked(text, patient=patient), project).text != one
+
+
+@pytest.mark.parametrize("manner", ["surrogate", "syllables", "random", "number", "mask", "null", "tag"])
+def test_no_original_stands_for_itself(manner: str) -> None:
+    shown = EXPERT.shown_as(manner)
+    treat = shown.treatment(key=KEY, run_key=KEY)
+    for doc in list(corpus.load(corpus.OWN, split="train"))[:80]:
+        for span in doc.spans:
+            old = doc.text[span.start : span.end]
+            if _removed(shown.action(span.label)) and any(map(str.isalnum, old)):
+                assert treat(doc, span).casefold() != old.casefold(), f"{doc.id} {span}"
+
+
+def _removed(action: Action) -> bool:
+    return action not in (Action.KEEP, Action.GENERALISE, Action.SHIFT)

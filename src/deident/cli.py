@@ -369,6 +369,66 @@ def evaluate_command(
     _fail(failures)
 
 
+@app.command("verify")
+def verify_command(
+    clean: Annotated[list[Path], typer.Argument(metavar="CLEAN...", help="Scrubbed files or folders.")],
+    roster: Annotated[Path, typer.Option("--roster", help="CSV of known patients; see docs/detectors.md.")],
+    providers: Providers = None,
+    policy_name: Annotated[
+        str | None, typer.Option("--policy", help="The policy of the run: what it lets stay is no hit.")
+    ] = None,
+    patient_path: PatientPath = None,
+    patient_column: PatientColumn = None,
+    patient_map: PatientMap = None,
+    read_as: From = None,
+    as_json: AsJson = False,
+    max_bytes: MaxBytes = None,
+) -> None:
+    """Search scrubbed notes, and their names, for people whom the roster knows.
+
+    One line a hit: note, offsets, label, and how it was found (exact, part, nickname, typo, number …); no text. A note
+    whose own name tells somebody is given by its place in the input. Exit code 1 where there is a hit.
+
+    Example: deident verify clean/ --roster patients.csv --policy safe-harbor
+    """
+    from deident import batch, policy
+    from deident.document import Failure
+    from deident.patients import grouping
+    from deident.pipeline import attempt
+    from deident.verify import Verifier
+
+    config = _grouped(_config(None, None, max_bytes), patient_path, patient_column, patient_map)
+    chosen = policy.load(policy_name) if policy_name is not None else None
+    verifier = Verifier(roster, policy=chosen, providers=providers)
+    group = grouping(config.patients)
+    failures: list[Failure] = []
+    rows: list[dict[str, Any]] = []
+    notes = 0
+    for number, item in enumerate(batch.documents(clean, read_as, limit=config.limits.file_bytes), 1):
+        doc = item if isinstance(item, Failure) else attempt(group, item)
+        if isinstance(doc, Failure):
+            failures.append(doc)
+            continue
+        notes += 1
+        hits = list(verifier.hits(doc))
+        name = f"note {number}" if any(hit.in_name for hit in hits) else doc.id
+        for hit in hits:
+            place = {"in": "name"} if hit.in_name else {"start": hit.start, "end": hit.end}
+            rows.append({"id": name, **place, "label": hit.label.value, "how": hit.how})
+    if as_json:
+        failed = [{"id": failure.id, "reason": failure.reason} for failure in failures]
+        typer.echo(json.dumps({"notes": notes, "hits": rows, "failures": failed}, indent=1, ensure_ascii=False))
+    else:
+        for row in rows:
+            place = "its name" if "in" in row else f"{row['start']}..{row['end']}"
+            typer.echo(f"{row['id']}  {place}  {row['label']}  {row['how']}")
+    _report(failures)
+    hit_notes = len({row["id"] for row in rows})
+    typer.echo(f"verified {notes} notes: {len(rows)} hits in {hit_notes} of them", err=True)
+    if rows or failures:
+        raise typer.Exit(1)
+
+
 @app.command("compare")
 def compare_command(
     gold: Annotated[Path, typer.Argument(metavar="GOLD", help="Notes with the right spans: file or folder.")],

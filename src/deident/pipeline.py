@@ -119,9 +119,11 @@ class Pipeline:
         return self.shown(self._rewritten(self.group(doc)))
 
     def _rewritten(self, found: Document) -> Document:
-        new = replace.rewritten(found, self.treatment if found.place is None else self._structured)
-        if self.record is not None:
-            self.record(found, new)
+        treat = self.treatment if found.place is None else self._structured
+        if self.record is None:
+            return replace.apply(found, treat)
+        new = replace.rewritten(found, treat)
+        self.record(found, new)
         return new.document
 
     def shown(self, doc: Document) -> Document:

@@ -218,35 +218,53 @@ class Rewritten:
 
 def apply(doc: Document, treat: Treatment) -> Document:
     """The document rewritten; its spans must be disjoint."""
-    return rewritten(doc, treat).document
+    return _put(doc, treat) if doc.place is None else rewritten(doc, treat).document
 
 
 def rewritten(doc: Document, treat: Treatment) -> Rewritten:
     """The document rewritten, and where each span went."""
-    overlap = first_overlap(doc.spans)
-    if overlap is not None:
-        raise SpanError(f"spans at {overlap[0].start} and {overlap[1].start} overlap; resolve them first")
     breaks = doc.place.breaks if doc.place is not None else ()
     doc = doc.with_spans(_cut(doc.spans, breaks)) if breaks else doc
-    parts: list[str] = []
-    spans: list[Span] = []
-    moves: list[Move] = []
-    position = size = 0
-    for span in sorted(doc.spans, key=_START):
+    lengths: list[int] = []
+
+    def noted(doc: Document, span: Span) -> str:
         new = treat(doc, span)
-        kept = doc.text[position : span.start]
-        parts += [kept, new]
-        size += len(kept)
-        if new:
-            spans.append(Span(size, size + len(new), span.label, span.source, span.score))
-        moves.append(Move(span.start, span.end, size, size + len(new), span.label))
-        size += len(new)
-        position = span.end
-    new = Rewritten(Document(doc.id, "".join([*parts, doc.text[position:]]), tuple(spans)), tuple(moves))
+        lengths.append(len(new))
+        return new
+
+    made = _put(doc, noted)
+    moves: list[Move] = []
+    shift = 0
+    for span, length in zip(sorted(doc.spans, key=_START), lengths, strict=True):
+        start = span.start + shift
+        moves.append(Move(span.start, span.end, start, start + length, span.label))
+        shift += length - (span.end - span.start)
+    new = Rewritten(made, tuple(moves))
     if doc.place is None:
         return new
     place = Place(doc.place.path, doc.place.kind, new.moved(breaks))
     return Rewritten(dataclasses.replace(new.document, place=place), new.moves)
+
+
+def _put(doc: Document, treat: Treatment) -> Document:
+    overlap = first_overlap(doc.spans)
+    if overlap is not None:
+        raise SpanError(f"spans at {overlap[0].start} and {overlap[1].start} overlap; resolve them first")
+    text = doc.text
+    parts: list[str] = []
+    spans: list[Span] = []
+    position = size = 0
+    for span in sorted(doc.spans, key=_START):
+        start, end = span.start, span.end
+        new = treat(doc, span)
+        parts += (text[position:start], new)
+        size += start - position
+        if new:
+            spans.append(Span(size, size + len(new), span.label, span.source, span.score))
+        size += len(new)
+        position = end
+    parts.append(text[position:])
+    return Document(doc.id, "".join(parts), tuple(spans))
 
 
 def _cut(spans: tuple[Span, ...], breaks: tuple[tuple[int, int], ...]) -> Iterator[Span]:

@@ -86,17 +86,22 @@ _JOINT = frozenset(" ,.\n\r\t;")
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """By normal form: which state a city stands beside, and which city a ZIP code; and the state most spoken of."""
+    """By normal form: which state a city stands beside, and which city a ZIP code; and the state most spoken of.
+
+    named: the document's cities and ZIP codes, none of which is another one's stand-in.
+    """
 
     states: Mapping[str, str] = field(default_factory=dict[str, str])
     cities: Mapping[str, str] = field(default_factory=dict[str, str])
     here: str = ""
+    named: frozenset[str] = frozenset()
 
 
 def notice(mentions: Sequence[Mention]) -> Context:
     states: dict[str, str] = {}
     cities: dict[str, str] = {}
     spoken = Counter[str]()
+    named: set[str] = set()
     city = ""
     for mention in mentions:
         if not _JOINT.issuperset(mention.before):
@@ -104,17 +109,20 @@ def notice(mentions: Sequence[Mention]) -> Context:
         match mention.label:
             case Label.CITY:
                 city = _city_key(_shapes.letters_read(mention.text))
+                named.add(city)
             case Label.STATE:
                 code = _CODES.get(_shapes.fold(mention.text), "")
                 spoken[code] += bool(code)
                 if city and code:
                     states.setdefault(city, code)
-            case Label.ZIP if city:
-                cities.setdefault(mention.text[:5], city)
+            case Label.ZIP:
+                named.add(mention.text[:5])
+                if city:
+                    cities.setdefault(mention.text[:5], city)
             case _:
                 city = ""
     here = min(((-times, code) for code, times in spoken.items() if times), default=(0, ""))[1]
-    return Context(states, cities, here)
+    return Context(states, cities, here, frozenset(named))
 
 
 _SHORT_CITIES = MappingProxyType(
@@ -144,11 +152,11 @@ def surrogate(mention: Mention, draw: Draw, context: Context, options: Options) 
         case Label.COUNTRY:
             return _country(text, draw)
         case Label.CITY:
-            return _address(text, draw, options) or _city(text, draw, context, options)
+            return _address(text, draw, context, options) or _city(text, draw, context, options)
         case Label.STREET:
-            return _streets(_shapes.letters_read(_shapes.digits_read(text)), draw, options)
+            return _streets(_shapes.letters_read(_shapes.digits_read(text)), draw, context, options)
         case _:
-            return _address(text, draw, options) or _other(text, draw, context, options)
+            return _address(text, draw, context, options) or _other(text, draw, context, options)
 
 
 # -- states, cities, ZIP codes -----------------------------------------------------------------------------------------
@@ -202,12 +210,13 @@ def _home(city: str, context: Context) -> str:
     return _largest().get(city) or context.here or city
 
 
-def _drawn_place(city: str, state: str, draw: Draw, options: Options) -> lexicons.PoolPlace:
+def _drawn_place(city: str, state: str, draw: Draw, context: Context, options: Options) -> lexicons.PoolPlace:
     places = _by_state()[drawn_state(draw, state, same_state=options.same_state)]
     place = draw.below(len(places), "city", city)
     for step in range(len(places)):
         found = places[(place + step) % len(places)]
-        if _shapes.fold(found.city) != city:
+        key = _city_key(found.city)
+        if key != city and key not in context.named and found.zip5 not in context.named:
             return found
     others = lexicons.places()  # a state with this one city
     return others[place] if _shapes.fold(others[place].city) != city else others[place - 1]
@@ -246,7 +255,9 @@ def _code_like(model: str, code: str) -> str:
 
 def _city(text: str, draw: Draw, context: Context, options: Options) -> str:
     city = _city_key(text)
-    return _shapes.wrapped(text, _shapes.like(text, _drawn_place(city, _home(city, context), draw, options).city))
+    return _shapes.wrapped(
+        text, _shapes.like(text, _drawn_place(city, _home(city, context), draw, context, options).city)
+    )
 
 
 def _zip(text: str, draw: Draw, context: Context, options: Options) -> str:
@@ -262,20 +273,20 @@ def _zip(text: str, draw: Draw, context: Context, options: Options) -> str:
         found = lexicons.zips().place(old)
         city, state = (_city_key(found.city), found.state) if found else (old, old)
         state = context.states.get(city, state)
-    new = _drawn_place(city, state, draw, options).zip5
+    new = _drawn_place(city, state, draw, context, options).zip5
     if new == old or not new:
         new = _shapes.scrambled(old, draw, "zip")
     before, after = (_shapes.scrambled(part, draw, "zip") for part in (text[: match.start()], text[match.end() :]))
     return before + new + after
 
 
-def _address(text: str, draw: Draw, options: Options) -> str | None:
+def _address(text: str, draw: Draw, context: Context, options: Options) -> str | None:
     """ "Columbus, OH 43215" in one span; None where the text is no such thing."""
     match = _ADDRESS.fullmatch(text)
     if match is None or not (match["comma"].strip() or match["zip"] or match["state"].isupper()):
         return None
     city, state = _city_key(match["city"]), _CODES[_shapes.fold(match["state"])]
-    place = _drawn_place(city, state, draw, options)
+    place = _drawn_place(city, state, draw, context, options)
     made = _shapes.like(match["city"], place.city) + match["comma"] + _state(match["state"], draw, options)
     made += match["gap"] or ""
     if match["zip"]:
@@ -300,12 +311,12 @@ def _street_names() -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _streets(text: str, draw: Draw, options: Options) -> str:
+def _streets(text: str, draw: Draw, context: Context, options: Options) -> str:
     head, comma, tail = text.rpartition(",")
     for start in (text.find(","), text.find("\n")):  # "12 Main St, Columbus, OH 43215"
         if start > 0:
             rest = text[start + 1 :].lstrip()
-            found = _address(rest, draw, options)
+            found = _address(rest, draw, context, options)
             if found is not None:
                 return _street(text[:start], draw) + text[start : len(text) - len(rest)] + found
     if comma and tail.strip() and not any(char.isdecimal() for char in tail) and head:
