@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from deident import corpus, lexicons, replace, surrogates
@@ -339,6 +339,7 @@ days = st.dates(date(1950, 1, 1), date(2029, 12, 31))
 @given(days, days, st.sampled_from(FORMATS), st.sampled_from(FORMATS), st.sampled_from(["p", "q", "r"]))
 def test_gaps_between_dates_and_their_formats_survive(one: date, two: date, a: str, b: str, patient: str) -> None:
     moved: list[date] = []
+    assume(not any(day.month == 7 and day.day == 4 for day in (one, two)))  # "4th of July" is a holiday
     for day, form in ((one, a), (two, b)):
         made = new(write(form, day), Label.DATE, patient)
         shown = _as_written(form, day, made)
