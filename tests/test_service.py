@@ -564,6 +564,16 @@ def test_workers_share_the_port_and_are_started_again() -> None:
     assert 'deident_documents_total{outcome="done"} 5\n' in text  # those of the dead worker as well
 
 
+def test_workers_go_when_their_supervisor_is_killed() -> None:
+    with serving("--workers", 2, codes=(-signal.SIGKILL,)) as url:
+        port = int(url.rsplit(":", 1)[1])
+        os.kill(_listening(port)[0], signal.SIGKILL)
+        until = time.monotonic() + 15
+        while _listening(port):
+            assert time.monotonic() < until
+            time.sleep(0.1)
+
+
 def _listening(port: int) -> list[int]:
     """The processes that hold the listening socket of a port."""
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]

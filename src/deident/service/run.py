@@ -143,12 +143,21 @@ def work(
 
     logs()
     settings = config.service
+    above = multiprocessing.parent_process()
+    if above is not None:
+        threading.Thread(target=_outlive_nobody, args=(above,), daemon=True).start()
     if engine is None:
         engine = Engine(config, run_key=run_key)
         engine.warm()
     counters = Counters.alone() if counts is None else Counters.shared(counts, settings.workers, own)
     access = Access(Path(settings.tokens)) if settings.tokens else None
     listen(create(engine, settings, access=access, counters=counters), settings, bound, ready)
+
+
+def _outlive_nobody(above: Any) -> None:
+    """A worker whose supervisor was killed would keep the port, and nobody would stop it."""
+    above.join()
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def listen(app: Any, settings: Service, bound: socket.socket, ready: Callable[[], None] | None = None) -> None:
