@@ -30,6 +30,8 @@ class Detect:
     providers: str = ""  # CSV of a site's providers, whose names hold for all notes
     whole_roster: bool = False  # whether every row of the roster holds for all notes, not only its patient's
     model: str = ""  # folder of a trained model, for the detector "learned"
+    llm_url: str = ""  # address of a language model on a machine of one's own, for the detector "llm"
+    llm_model: str = ""  # what that model is called there
     names: str = "all"  # whose known names are used: none, patient, all
     least: float = 0.0  # finds of a lower score are dropped
     overlaps: str = "longest"  # whose label stands where finds overlap
