@@ -110,7 +110,8 @@ class _Reader:
     def __init__(self, features: FeatureSet) -> None:
         self.features = features
         self.offsets = np.arange(-features.reach, features.reach + 1, dtype=np.int32)
-        self.seen = np.array([[at in use.offsets for at in self.offsets] for use in features.words], dtype=np.bool_)
+        seen = [at in use.offsets for use in features.words for at in self.offsets]
+        self.seen = np.array(seen, dtype=np.bool_).reshape(-1, len(self.offsets))
         self.use_kinds = np.array([_kind(use.name) for use in features.words], dtype=np.uint8)
         self.words: dict[str, int] = {}
         self.raws: list[Hashes] = []

