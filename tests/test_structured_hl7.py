@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from deident.formats import hl7
 from deident.formats.hl7 import Delimiters, Escape
 from deident.labels import Label
 from deident.pipeline import Pipeline
+from deident.policy import load
 from tests import leaks
 from tests.plant import Plant
 
@@ -348,6 +350,17 @@ def test_a_value_of_another_kind_than_its_field_is_scrubbed(tagging: Pipeline) -
         "OBX|1|NM|X^Y||7712345|Zebulonquist|call Mrs. Zebulonquist|||F\rOBX|2|NM|X^Y||123456789|mg\r"
     )
     assert leaks.leaked(through(tagging, text), ["Zebulonquist", "7712345", "123456789"]) == []
+
+
+def test_shifted_fields_do_not_leak(tagging: Pipeline) -> None:
+    """A day, a telephone number and a ZIP code where a code, a flag and a state should be; a policy may keep states."""
+    text = (
+        "MSH|^~\\&|||||||ORU^R01|1|P|2.5.1\rPID|1||7712345||Okonjo^Ada||||||^^Springfield^62704^US\r"
+        "OBR|1|||20160308150405-0500^X|||||||||^WPN^PH^^^313^3456789\r"
+    )
+    keeping = replace(tagging, treatment=load("safe-harbor").treatment(run_key=leaks.KEY))
+    for pipeline in (tagging, keeping):
+        assert leaks.leaked(through(pipeline, text), ["62704", "20160308", "3456789"]) == []
 
 
 def test_files_in_base64_hidden_in_prose_are_blocked(tagging: Pipeline) -> None:

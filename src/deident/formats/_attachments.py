@@ -1,4 +1,4 @@
-"""Files inside a record: text, HTML and CDA are read, scrubbed with the record and put back; others are blocked."""
+"""Files inside a record: text and HTML are read, scrubbed with the record and put back; others are blocked."""
 
 import base64
 import binascii

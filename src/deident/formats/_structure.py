@@ -87,8 +87,10 @@ def words(text: str) -> frozenset[str]:
 
 
 # What values that stay look like: a short word of a table, the code of a concept, a quantity.
-KEPT = re.compile(r"(?!\d{9}|(?:19|20)\d{6})[A-Za-z0-9.+*/%:_()<>=#,'\[\]{}-]{1,20}")
-CODE = re.compile(r"[A-Za-z0-9.+*/%:_()<>=#,'\[\]{}|$-]{1,64}")
+# None looks like a telephone number or a day, which stand there where somebody's fields have shifted.
+KEPT = re.compile(r"(?!\D*(?:\d\D*){7})[A-Za-z0-9.+*/%:_()<>=#,'\[\]{}-]{1,20}")
+_DAY = r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:\d{2,6}(?:\.\d+)?)?(?:[+-]\d{4})?"
+CODE = re.compile(rf"(?!{_DAY}$)" r"[A-Za-z0-9.+*/%:_()<>=#,'\[\]{}|$-]{1,64}")
 NUMBER = re.compile(r"[<>=]{0,2}[+-]?(?:\d{1,8}(?:\.\d*)?|\.\d+|\d+\.\d+)(?:[eE][+-]?\d+)?%?")
 YEARS = words("a y yr yrs year years")
 _AFFIXES = words(
@@ -107,6 +109,9 @@ def public(name: str) -> bool:
     """Whether an OID or a URI names a public system, and so nobody's hospital."""
     oid = name.removeprefix("urn:oid:")
     return bool(_PUBLIC_OID.fullmatch(oid) or _PUBLIC_URI.fullmatch(name))
+
+
+_STATE = re.compile(r"[A-Za-z]{2,3}")
 
 
 def opaque(text: str) -> bool:
@@ -173,6 +178,8 @@ class Builder:
         """A value that is an identifier by its position; the number of its document."""
         self._paths[SCRUBBED, path] += 1
         scope = self.scope if scope is None else scope
+        if label in (Label.STATE, Label.COUNTRY) and not _STATE.fullmatch(text):
+            label = Label.LOCATION_OTHER  # policies let states stay, but not what stands where a state should
         key = (text, kind) if kind in (Kind.ID, Kind.URI) else (text, kind, label, scope)
         return self._document(key, text, Place(path, kind), label, scope)
 

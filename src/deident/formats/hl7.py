@@ -583,7 +583,7 @@ class _Message:
                 yield from self._field(rule, raw, "OBX-5")
 
     def _encapsulated(self, raw: str) -> Iterator[Part]:
-        """ED: a file in the message. Text, HTML and CDA are scrubbed; others are blocked."""
+        """ED: a file in the message. Text and HTML are scrubbed; others are blocked."""
         values = raw.split(self.at.component)
         rules = (Rule("HD"), Rule("keep"), Rule("keep"), Rule("keep"))
         for number, value in enumerate(values[:4]):

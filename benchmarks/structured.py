@@ -1,0 +1,164 @@
+"""Structured fixtures scrubbed under `safe-harbor`: identifiers left, references, and whether the output still parses.
+
+    python -m benchmarks.structured --fixtures DIR --record
+
+DIR holds `hl7v2` and `fhir`. A value counts as left if a field held it, the policy changed it, and the output (files in
+base64 decoded) still shows it as a word of its own; only counts are printed.
+"""
+
+import argparse
+import base64
+import binascii
+import hashlib
+import json
+import platform
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from benchmarks import RESULTS
+from deident import formats
+from deident.config import Config
+from deident.document import Document, Kind, Record, Skeleton
+from deident.errors import FormatError
+from deident.pipeline import Pipeline, attempt_all
+
+_LEAST = 5  # letters and digits of a value that is looked for
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+
+
+def _shown(data: bytes) -> str:
+    """What somebody reads in the output, files inside it decoded."""
+    text = data.decode("utf-8", "replace")
+    found = [text]
+    for blob in _BASE64.findall(text):
+        try:
+            found.append(base64.b64decode(blob, validate=True).decode("utf-8"))
+        except (binascii.Error, ValueError):
+            continue
+    return "\n".join(found)
+
+
+def _left(old: tuple[Document, ...], new: tuple[Document, ...], text: str) -> Iterator[tuple[str, bool]]:
+    """Of every value of a field that the policy changed: its label, and whether the output shows it."""
+    for before, after in zip(old, new, strict=True):
+        is_field = before.place is not None and before.place.kind is not Kind.PROSE
+        if not is_field or before.text == after.text or sum(map(str.isalnum, before.text)) < _LEAST:
+            continue
+        pattern = rf"(?<!\w){re.escape(before.text)}(?!\w)"
+        yield before.spans[0].label.value, before.text in text and re.search(pattern, text) is not None
+
+
+def _hl7_parses(data: bytes) -> bool:
+    from hl7apy.consts import VALIDATION_LEVEL
+    from hl7apy.exceptions import HL7apyException
+    from hl7apy.parser import parse_message
+
+    text = re.sub(r"\r\n|\n", "\r", data.decode("utf-8").lstrip("\ufeff")).strip()
+    try:
+        parse_message(text, validation_level=VALIDATION_LEVEL.TOLERANT)
+    except (HL7apyException, ValueError, AttributeError, KeyError):
+        return False
+    return True
+
+
+def _fhir_parses(data: bytes) -> bool:
+    from fhir.resources.R4B import get_fhir_model_class
+
+    found = json.loads(data)
+    try:
+        get_fhir_model_class(found["resourceType"]).model_validate(found)
+    except ValueError:
+        return False
+    return True
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key == "reference" and isinstance(inner, str):
+                yield inner
+            yield from _references(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _references(inner)
+
+
+def _targets(data: Any) -> list[int | None]:
+    """Which entries the references of a bundle lead to, in their order."""
+    places: dict[str, int] = {}
+    for place, entry in enumerate(data.get("entry", [])):
+        resource = entry.get("resource", {})
+        places[entry.get("fullUrl", "")] = place
+        places[f"{resource.get('resourceType')}/{resource.get('id')}"] = place
+    return [places.get(found) for found in _references(data)]
+
+
+def _measure(form: str, files: list[Path], parses: Callable[[bytes], bool], pipeline: Pipeline) -> list[str]:
+    counts = Counter[str]()
+    labels, leaks = Counter[str](), Counter[str]()
+    for path in files:
+        data = path.read_bytes()
+        module = formats.load(form)
+        try:
+            record = module.read({module.SUFFIXES[0]: data}, name=path.stem)
+        except FormatError:
+            counts["refused"] += 1
+            continue
+        done, failures = attempt_all(pipeline.scrub, record.documents)
+        if failures or not isinstance(record.frame, Skeleton):
+            counts["failed"] += 1
+            continue
+        out = module.write(Record(done, record.frame))[module.SUFFIXES[0]]
+        for label, left in _left(record.documents, done, _shown(out)):
+            labels[label] += 1
+            leaks[label] += left
+        for (what, _), count in record.frame.paths.items():
+            counts[what] += count
+        counts["written"] += 1
+        was, still = parses(data), parses(out)
+        counts["parsed before"] += was
+        counts["parsed after"] += still
+        counts["parsed no more"] += was and not still
+        if form == "fhir":
+            before, after = _targets(json.loads(data)), _targets(json.loads(out))
+            counts["references in bundles"] += sum(place is not None for place in before)
+            counts["references that lead elsewhere"] += before != after
+    lines = [f"{form}: {len(files)} files", *(f"  {name}: {count:,}" for name, count in sorted(counts.items()))]
+    lines.append(
+        f"  values of fields that the policy changed: {labels.total():,}, left in the output: {leaks.total():,}"
+    )
+    return [*lines, *(f"    {label}: {count:,}, left {leaks[label]:,}" for label, count in sorted(labels.items()))]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.structured")
+    parser.add_argument("--fixtures", type=Path, required=True)
+    parser.add_argument("--record", action="store_true", help="write docs/results/")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")  # of hl7apy, which writes them for versions it guesses
+    config = Config()
+    pipeline = Pipeline.from_config(replace(config, scrub=replace(config.scrub, policy="safe-harbor")))
+    hashed = hashlib.sha256()
+    lines: list[str] = []
+    for form, suffix, folder, parses in (("hl7", "hl7", "hl7v2", _hl7_parses), ("fhir", "json", "fhir", _fhir_parses)):
+        files = sorted((arguments.fixtures / folder).rglob(f"*.{suffix}"))
+        for path in files:
+            hashed.update(path.read_bytes())
+        lines += _measure(form, files, parses, pipeline)
+    text = "\n".join(lines)
+    print(text)
+    if arguments.record:
+        heading = "# structured: `python -m benchmarks.structured --fixtures DIR --record`\n\n"
+        python, corpus = platform.python_version(), hashed.hexdigest()[:16]
+        facts = f"{date.today()}, Python {python}; policy safe-harbor; fixtures {corpus}\n\n"
+        (RESULTS / "structured.md").write_text(f"{heading}{facts}```\n{text}\n```\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
