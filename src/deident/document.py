@@ -71,7 +71,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a text stands in a structured record (an HL7 message, a FHIR resource, a CDA document).
+    """Where a text stands in a structured record (an HL7 message, a FHIR resource).
 
     A field has one span over all its text, known by its position. Prose may be gathered from several pieces of the
     record: `breaks` are the stretches of the text between them, which may be empty, and belong to none.

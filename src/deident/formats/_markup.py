@@ -1,4 +1,4 @@
-"""Text with markup inside a record: FHIR's narrative, HTML attachments, the text of a CDA section.
+"""Text with markup inside a record: FHIR's narrative, HTML attachments.
 
 The text nodes are one prose, so that "Jo<b>hn</b>" and the cells of a row are read together; elements and attributes
 that a dialect does not name are blocked with all they hold. Comments and processing instructions go.
@@ -58,22 +58,6 @@ XHTML = Dialect(
     identifiers=words("id name"),
     references=words("href"),
     namespace="http://www.w3.org/1999/xhtml",
-)
-
-CDA = Dialect(
-    elements=words(
-        "text content linkHtml sub sup br footnote footnoteRef paragraph list item caption table thead tbody tfoot tr "
-        "th td colgroup col renderMultiMedia"
-    ),
-    lines=words("text paragraph list item caption table tr br footnote"),
-    cells=words("td th"),
-    attributes=words(
-        "styleCode listType align valign char charoff border frame rules width cellpadding cellspacing colspan rowspan "
-        "span scope language mediaType"
-    ),
-    identifiers=words("ID"),
-    references=words("href referencedObject IDREF"),
-    namespace="urn:hl7-org:v3",
 )
 
 _EMPTY = words("br hr col img")

@@ -1,4 +1,4 @@
-"""Structured records: each value of an HL7 message, a FHIR resource or a CDA document is retained, scrubbed or blocked.
+"""Structured records: each value of an HL7 message or a FHIR resource is retained, scrubbed or blocked.
 
 A reader walks its structure and tells a `Builder` what each value is; what it tells nothing about is not in the output.
 The skeleton of a record is a row of parts: text that is retained, and places for the record's documents. `render`
