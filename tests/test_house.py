@@ -33,7 +33,7 @@ FLOORS = (
     {"detect"},
     {"resolve", "replace", "evaluate", "generalise"},
     {"policy"},
-    {"verify"},
+    {"verify", "vault"},
     {"risk"},
     {"structure", "corpus"},
     {"pipeline"},

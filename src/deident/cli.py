@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from deident.corpus.make import Variety
     from deident.document import Document, Failure
     from deident.evaluate import Scores
+    from deident.vault import Secret
 
 T = TypeVar("T")
 
@@ -48,6 +49,13 @@ policies = typer.Typer(
     help="Policies: what becomes of each kind of identifier.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(policies, name="policy")
+
+vaults = typer.Typer(
+    help="The way back, for those who may go it: an encrypted file of what was replaced.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(vaults, name="vault")
 
 Inputs = Annotated[list[Path], typer.Argument(metavar="IN...", help="Files or folders of notes.")]
 From = Annotated[str | None, typer.Option("--from", help="Format of the input; told from the files by default.")]
@@ -175,6 +183,13 @@ def scrub_command(
         str | None,
         typer.Option("--spans", help="Spans in the output: all, none, or tags (the default): not those of stand-ins."),
     ] = None,
+    vault: Annotated[
+        Path | None, typer.Option("--vault", help="Keep what is replaced in an encrypted file; see docs/policies.md.")
+    ] = None,
+    vault_key: Annotated[Path | None, typer.Option("--vault-key", help="Key file that opens the vault.")] = None,
+    vault_passphrase: Annotated[
+        Path | None, typer.Option("--vault-passphrase-file", help="Or the file of a passphrase.")
+    ] = None,
     as_of: Annotated[
         int | None, typer.Option("--as-of", help="The year in which ages are told from years of birth; default: now.")
     ] = None,
@@ -220,6 +235,7 @@ def scrub_command(
     known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
     config = _config(config_file, detectors, max_bytes, found_by=known | {"patterns": patterns, "model": model})
     config = _scrubbed_by(config, policy_name, replacement, key_file, as_of, spans, fixed_width=fixed_width)
+    config = _kept_in(config, vault, vault_key, vault_passphrase)
     config = _grouped(config, patient_path, patient_column, patient_map)
     began = datetime.now(UTC)
     outcome = batch.Outcome()
@@ -872,6 +888,113 @@ def policy_show(
     typer.echo("\n" + _table(("label", "treatment", "Safe Harbor item"), rows))
 
 
+VaultFile = Annotated[Path, typer.Argument(metavar="VAULT", help="The file that scrub --vault wrote.")]
+VaultKey = Annotated[Path | None, typer.Option("--key-file", help="Key file that opens it.")]
+VaultPassphrase = Annotated[
+    Path | None, typer.Option("--passphrase-file", help="File of its passphrase; asked for where neither is given.")
+]
+
+
+@vaults.command("lookup")
+def vault_lookup(
+    file: VaultFile,
+    stand_in: Annotated[str, typer.Argument(metavar="[TEXT]", help="What stands in the scrubbed note.")] = "",
+    note: Annotated[str, typer.Option("--note", help="Only in the note of this id.")] = "",
+    key_file: VaultKey = None,
+    passphrase_file: VaultPassphrase = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what stood where TEXT stands now; the vault notes who asked, and when.
+
+    Example: deident vault lookup study.vault "[PATIENT-1]" --note n17 --key-file vault.key
+    """
+    from deident.vault import Vault
+
+    found = Vault(file, _vault_secret(key_file, passphrase_file)).lookup(stand_in=stand_in, note=note)
+    if as_json:
+        typer.echo(json.dumps([entry.to_json() for entry in found], indent=1, ensure_ascii=False))
+    else:
+        for entry in found:
+            place = f"{entry.note}  {entry.start}..{entry.end}  {entry.label}"
+            typer.echo(f"{place}  {entry.stand_in}  ← {entry.original}  (patient {entry.patient or 'unknown'})")
+    typer.echo(f"{len(found)} entries", err=True)
+    if not found:
+        raise typer.Exit(1)
+
+
+@vaults.command("export")
+def vault_export(
+    file: VaultFile,
+    out: Annotated[Path, typer.Option("-o", "--output", help="JSON lines, readable by you alone.")],
+    key_file: VaultKey = None,
+    passphrase_file: VaultPassphrase = None,
+) -> None:
+    """Write everything that the vault holds, as it was: keep the file where the notes are kept.
+
+    Example: deident vault export study.vault -o mapping.jsonl --key-file vault.key
+    """
+    from deident import batch
+    from deident.vault import Vault
+
+    if out.exists():
+        raise UsageError(f"{out} exists already")
+    found = Vault(file, _vault_secret(key_file, passphrase_file)).export()
+    with batch.replacing(out, private=True) as stream:
+        stream.writelines(_line(entry.to_json()) for entry in found)
+    typer.echo(f"{len(found)} entries", err=True)
+
+
+@vaults.command("rotate")
+def vault_rotate(
+    file: VaultFile,
+    key_file: VaultKey = None,
+    passphrase_file: VaultPassphrase = None,
+    new_key_file: Annotated[
+        Path | None, typer.Option("--new-key-file", help="Key file that opens it from now.")
+    ] = None,
+    new_passphrase_file: Annotated[Path | None, typer.Option("--new-passphrase-file", help="Or a passphrase.")] = None,
+) -> None:
+    """Seal the vault anew under another key; the old one opens it no more.
+
+    Example: deident vault rotate study.vault --key-file vault.key --new-key-file next.key
+    """
+    from deident.vault import Secret, Vault
+
+    opened = Vault(file, _vault_secret(key_file, passphrase_file))
+    count = opened.rotate(Secret.of_files(new_key_file or "", new_passphrase_file or ""))
+    typer.echo(f"{count} entries sealed anew", err=True)
+
+
+@vaults.command("log")
+def vault_log(
+    file: VaultFile,
+    key_file: VaultKey = None,
+    passphrase_file: VaultPassphrase = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show who looked, exported or rotated, when, and how many entries that was; and how many there are.
+
+    Example: deident vault log study.vault --key-file vault.key
+    """
+    from deident.vault import Vault
+
+    count, rows = Vault(file, _vault_secret(key_file, passphrase_file)).log()
+    if as_json:
+        named = [dict(zip(("time", "user", "what", "entries"), row, strict=True)) for row in rows]
+        typer.echo(json.dumps({"entries": count, "log": named}, indent=1))
+        return
+    typer.echo(_table(("time", "user", "what", "entries"), [(*row[:3], str(row[3])) for row in rows]))
+    typer.echo(f"{count} entries", err=True)
+
+
+def _vault_secret(key_file: Path | None, passphrase_file: Path | None) -> "Secret":
+    from deident.vault import Secret
+
+    if key_file is None and passphrase_file is None:
+        return Secret.of_passphrase(typer.prompt("Passphrase", hide_input=True, err=True))
+    return Secret.of_files(key_file or "", passphrase_file or "")
+
+
 Corpora = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Corpora; all by default.")]
 Carrier = Annotated[Path | None, typer.Option("--carrier", help="The file of other people's texts it annotates.")]
 
@@ -1217,6 +1340,14 @@ def _scrubbed_by(
     said |= {"fixed_width": fixed_width or None}
     said["key_file"] = None if key_file is None else str(key_file)
     given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    return replace(settings, scrub=replace(settings.scrub, **given))
+
+
+def _kept_in(settings: "Config", vault: Path | None, key: Path | None, passphrase: Path | None) -> "Config":
+    from dataclasses import replace
+
+    said = {"vault": vault, "vault_key_file": key, "vault_passphrase_file": passphrase}
+    given: dict[str, Any] = {name: str(value) for name, value in said.items() if value is not None}
     return replace(settings, scrub=replace(settings.scrub, **given))
 
 

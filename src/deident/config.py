@@ -56,6 +56,9 @@ class Scrub:
     key_file: str = ""  # of the surrogates; without it (and without a policy) a key is drawn for the run and forgotten
     as_of: int = 0  # the year in which ages are told from years of birth; the present one by default
     fixed_width: bool = False  # whether what is put is as long as what was there
+    vault: str = ""  # an encrypted file that keeps what was replaced, for the way back
+    vault_key_file: str = ""  # opens it; or else
+    vault_passphrase_file: str = ""
     spans: str = "tags"  # which spans the output carries: all, none, or tags: those that no stand-in hides
 
 

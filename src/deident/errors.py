@@ -7,6 +7,7 @@
     │   └── MissingPackageError    an optional package that this installation lacks; the message names its extra
     ├── FormatError        bytes that are not what their format says (with the line, where there is one)
     ├── SpanError          a span that does not fit its text, or that overlaps where it must not
+    ├── VaultError         a vault that cannot be opened, or that cannot be trusted
     └── ProcessingError    something failed inside while a document was worked on
 
 No message ever carries text of a document: ids, offsets, labels, line numbers and counts only.
@@ -54,6 +55,10 @@ class FormatError(DeidentError):
 
 class SpanError(DeidentError):
     """A span outside its text, empty, or overlapping another where spans must be disjoint."""
+
+
+class VaultError(DeidentError):
+    """A vault that cannot be opened or trusted; the message says nothing of what it holds."""
 
 
 class ProcessingError(DeidentError):

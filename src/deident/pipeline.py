@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deident import detect, policy, replace
-from deident.config import Config
+from deident import detect, policy, replace, vault
+from deident.config import Config, Scrub
 from deident.document import Document, Failure, Kind, Span
 from deident.errors import DeidentError, ProcessingError, UsageError
 from deident.labels import Label
@@ -71,6 +71,7 @@ class Pipeline:
             settings.least,
             grouping(config.patients),
             policy.hidden(config.scrub),
+            _recorder(config.scrub),
             secret=_secret(config, key, run_key),
         )
 
@@ -129,6 +130,15 @@ class Pipeline:
     def shown(self, doc: Document) -> Document:
         """A rewritten document with those of its spans that the output carries."""
         return doc.with_spans(span for span in doc.spans if span.label not in self.hidden) if self.hidden else doc
+
+
+def _recorder(settings: Scrub) -> Told | None:
+    if not settings.vault:
+        if settings.vault_key_file or settings.vault_passphrase_file:
+            raise UsageError("a key of a vault is given, but no vault")
+        return None
+    secret = vault.Secret.of_files(settings.vault_key_file, settings.vault_passphrase_file)
+    return vault.opened(settings.vault, secret).record
 
 
 def _secret(config: Config, key: bytes | None, run_key: bytes | None) -> bytes:

@@ -22,7 +22,9 @@ from deident.replace import SURROGATES
 from deident.surrogates import purpose_key
 
 _SECTIONS = frozenset({"detect", "patients", "scrub", "limits"})
-_PRIVATE = frozenset({"roster", "providers", "key_file", "patient_map"})
+_PRIVATE = frozenset(
+    {"roster", "providers", "key_file", "patient_map", "vault", "vault_key_file", "vault_passphrase_file"}
+)
 _PACKAGES = ("numpy", "numba", "lxml", "marisa-trie", "scikit-learn", "onnxruntime", "torch", "pyarrow")
 
 
@@ -64,7 +66,8 @@ def fingerprint(key: bytes) -> str:
 def facts(config: Config, how: Mapping[str, object], key: bytes | None) -> dict[str, str]:
     """What a run that goes on must find unchanged: settings, and the files that they name by size and time."""
     told = [
-        (section, name, value, [_stat(item) for item in cast(list[object], _listed(value))])
+        # a vault grows while the run goes on
+        (section, name, value, [_stat(item) for item in cast(list[object], _listed(value)) if name != "vault"])
         for section, held in _plain(config)
         for name, value in sorted(held.items())
     ]
