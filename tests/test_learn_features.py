@@ -239,7 +239,9 @@ def as_the_machine_sees(machine: SVM, laid: list[Page], features: FeatureSet) ->
 @pytest.mark.parametrize("kind", svm.KINDS)
 def test_tables_say_what_liblinear_says(kind: str) -> None:
     features = small()
-    machine = SVM(features, Options(kind=kind, most=15, classes="nine")).fit(given_(notes()[:12]))
+    # LIBSVM's time grows with the square of the notes
+    docs = notes()[: 3 if kind == "libsvm" else 12]
+    machine = SVM(features, Options(kind=kind, most=15, classes="nine")).fit(given_(docs))
     tables = Tables(machine.weights_, features, free=True)
     many = kind == "crammer-singer"
     laid = [page(doc.text) for doc in (*notes(), *make.notes(150, seed=6))] if many else [page(notes()[20].text)]
@@ -260,7 +262,7 @@ def test_classes_are_merged() -> None:
     assert "I-PROFESSION" in labels["all"]
     with pytest.raises(UnknownNameError, match="all, nine, two"):
         SVM(small(), Options(classes="three")).fit([])
-    with pytest.raises(UnknownNameError, match="crammer-singer, logistic, one-vs-rest"):
+    with pytest.raises(UnknownNameError, match="crammer-singer, libsvm, logistic, one-vs-rest"):
         SVM(small(), Options(kind="radial")).fit([])
 
 

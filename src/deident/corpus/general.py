@@ -40,7 +40,7 @@ def _documents(text: str, name: str) -> Iterator[Document]:
     marked = "# newdoc" in text or "-DOCSTART-" in text
     rows: list[list[tuple[str, str]]] = [[]]
     count = 0
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         fields = line.split("\t") if "\t" in line else line.split()
         begins = line.startswith(("# newdoc", "-DOCSTART-"))
         if begins or not line.strip():
@@ -51,7 +51,7 @@ def _documents(text: str, name: str) -> Iterator[Document]:
                 count += 1
                 yield _document(f"{name}:{count}", rows)
                 rows = [[]]
-        elif not (line.startswith("# ") and len(fields) != 2):
+        elif not (line.startswith("# ") and len(fields) != 2) and fields[0].strip():  # BTC has tokens of nothing
             rows[-1].append(_row(fields, number))
     if rows[0]:
         yield _document(f"{name}:{count + 1}", rows)

@@ -44,10 +44,11 @@ OUTSIDE = "\x02"  # the word that stands before the first token and after the la
 
 @dataclass(frozen=True)
 class Page:
-    """A text, what the rules found in it, and what several columns ask of it."""
+    """A text, what rules and earlier models found in it, and what several columns ask of it."""
 
     view: View = field(repr=False)
     hits: tuple[Span, ...] = field(default=(), repr=False)
+    earlier: tuple[Span, ...] = field(default=(), repr=False)  # a model's finds, by its name as source
 
     @cached_property
     def words(self) -> list[str]:
@@ -94,9 +95,13 @@ class Page:
     @cached_property
     def hit_tokens(self) -> list[tuple[int, int]]:
         """For each find of a rule the range of tokens that it touches."""
+        return self.tokens_of(self.hits)
+
+    def tokens_of(self, spans: Sequence[Span]) -> list[tuple[int, int]]:
+        """For each span the range of tokens that it touches."""
         tokens = self.view.tokens
-        first = np.searchsorted(tokens.ends, [span.start for span in self.hits], side="right")
-        last = np.searchsorted(tokens.starts, [span.end for span in self.hits], side="left")
+        first = np.searchsorted(tokens.ends, [span.start for span in spans], side="right")
+        last = np.searchsorted(tokens.starts, [span.end for span in spans], side="left")
         return list(zip(first.tolist(), last.tolist(), strict=True))
 
     def empty(self) -> Codes:
@@ -439,7 +444,7 @@ def part_of_speech(page: Page) -> Said:
 _LETTERS_ONLY = re.compile(r"[^a-z]+")
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     return _LETTERS_ONLY.sub(" ", fold(name)).strip()[:40]
 
 
@@ -447,14 +452,14 @@ def attribute(page: Page) -> Said:
     """The name of the attribute in whose value the token lies: "attending" in "Attending: …" (Lee 2017, 3.3.1)."""
     text = page.view.text
     pairs = page.view.layout.attributes
-    return _runs(page, ((p.value_start, p.value_end, _plain(text[p.name_start : p.name_end])) for p in pairs))
+    return _runs(page, ((p.value_start, p.value_end, plain(text[p.name_start : p.name_end])) for p in pairs))
 
 
 def section(page: Page) -> Said:
     """The header of the section that the token lies in."""
     text = page.view.text
     parts = page.view.layout.sections
-    return _runs(page, ((s.body_start, s.body_end, _plain(text[s.header_start : s.header_end])) for s in parts))
+    return _runs(page, ((s.body_start, s.body_end, plain(text[s.header_start : s.header_end])) for s in parts))
 
 
 # --- text columns: what is found in it -------------------------------------------------------------------------------
@@ -613,5 +618,69 @@ def evidence(page: Page) -> Said:
     _evidence(words, page.cases, _ROLES.of(page.view), page.line_of, ruled, masks, codes)
     return Said(codes, _EVIDENCE)
 
+
+# --- text columns: what earlier models found -------------------------------------------------------------------------
+
+
+def _numbered_sets(rows: Iterable[frozenset[str]]) -> Said:
+    number: dict[frozenset[str], int] = {frozenset(): 0}
+    codes = [number.setdefault(row, len(number)) for row in rows]
+    return Said(np.array(codes, dtype=np.int32), [tuple(sorted(row)) for row in number])
+
+
+def earlier(page: Page) -> Said:
+    """What an earlier model took the token for (Tafvizi 2011, 2.4 and 7.2.3)."""
+    rows: list[frozenset[str]] = [frozenset()] * len(page.words)
+    for span, (first, last) in zip(page.earlier, page.tokens_of(page.earlier), strict=True):
+        for place in range(first, last):
+            head = "I" if place > first else "B"
+            rows[place] |= {f"{span.source} {head}-{span.label}", f"{span.source} {span.label.category}"}
+    return _numbered_sets(rows)
+
+
+_NEAR = 8
+
+
+def earlier_near(page: Page) -> Said:
+    """What an earlier model found in the tokens around it, before and behind (7.2.3: "whether the surrounding context
+    of a token includes a PHI")."""
+    rows: list[frozenset[str]] = [frozenset()] * len(page.words)
+    for span, (first, last) in zip(page.earlier, page.tokens_of(page.earlier), strict=True):
+        for place in range(max(0, first - _NEAR), first):
+            rows[place] |= {f"{span.source} behind {span.label}"}
+        for place in range(last, min(len(rows), last + _NEAR)):
+            rows[place] |= {f"{span.source} before {span.label}"}
+    return _numbered_sets(rows)
+
+
+def earlier_elsewhere(page: Page) -> Said:
+    """What an earlier model took the same word for in other places of the note (7.2.3: "whether the same word in
+    another part of the document was classified as a PHI"); "none" where it has others, and found nothing there."""
+    words = page.view.lower_types.tolist()
+    uses: dict[int, int] = {}
+    for word_ in words:
+        uses[word_] = uses.get(word_, 0) + 1
+    found: dict[int, dict[str, int]] = {}
+    own: list[list[str]] = [[] for _ in words]
+    for span, (first, last) in zip(page.earlier, page.tokens_of(page.earlier), strict=True):
+        name = f"{span.source} {span.label}"
+        for place in range(first, last):
+            own[place].append(name)
+            counts_ = found.setdefault(words[place], {})
+            counts_[name] = counts_.get(name, 0) + 1
+
+    def elsewhere(place: int, word_: int) -> frozenset[str]:
+        if uses[word_] == 1:
+            return frozenset()
+        there = found.get(word_, {}).items()
+        return frozenset(name for name, count in there if count > own[place].count(name)) or frozenset(("none",))
+
+    cases = page.cases
+    letters = (cases >= _FIRST_LETTERS) & (cases <= _LAST_LETTERS)
+    rows = (elsewhere(place, word_) if letters[place] else frozenset[str]() for place, word_ in enumerate(words))
+    return _numbered_sets(rows)
+
+
+_FIRST_LETTERS, _LAST_LETTERS = CASES["lower"], CASES["mixed"]
 
 TextColumn = Callable[[Page], Said]

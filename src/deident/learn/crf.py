@@ -20,7 +20,7 @@ from deident.learn import bridge, linear, tagged
 from deident.learn._adagrad import descend, loss_of, shrink
 from deident.learn.bits import Floats, Hashes, bits_of_name
 from deident.learn.columns import Page
-from deident.learn.examples import Examples, adapted, folded, read
+from deident.learn.examples import Examples, adapted, folded, read, runs, selected
 from deident.learn.features import FeatureSet, feature_set
 from deident.learn.tables import Weights, names_of, units
 from deident.learn.train import Task
@@ -49,7 +49,8 @@ class Options:
     rate: float = 0.15
     l1: float = 0.02
     l2: float = 0.002
-    least: int = 2
+    least: int = 2  # how often a feature must be seen
+    select: int = 0  # how many features are kept, those that tell most (thesis 7.2.4); 0: all
     drop_feature: float = 0.1
     drop_words: float = 0.15
     drop_lists: float = 0.05
@@ -87,7 +88,7 @@ class CRF:
         if algorithm not in ALGORITHMS:
             raise UnknownNameError("algorithm", algorithm, ALGORITHMS)
         if algorithm == "adagrad":
-            data = read(examples, self.features, least=self.options.least, held=held)
+            data = selected(read(examples, self.features, least=self.options.least, held=held), self.options.select)
             self.weights_ = self.learn(adapted(data, domains) if domains else data)
         elif domains:
             raise UsageError("CRFsuite does not adapt to a domain here: use adagrad")
@@ -104,8 +105,9 @@ class CRF:
         settings = {**CRFSUITE[algorithm], **dict(self.options.crfsuite)}
         trainer = crfsuite.Trainer(algorithm=algorithm, params=settings, verbose=False)
         for page, tags in examples:
-            for unit, (start, end) in zip(names_of(page, self.features), units(page, self.features), strict=True):
-                trainer.append(crfsuite.ItemSequence(unit), tags[start:end])
+            names = [row for unit in names_of(page, self.features) for row in unit]
+            for start, end in runs(tags, units(page, self.features)):
+                trainer.append(crfsuite.ItemSequence(names[start:end]), tags[start:end])
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model"
             trainer.train(str(path))
@@ -119,7 +121,7 @@ class CRF:
     def learn(self, data: Examples) -> Weights:
         options = self.options
         random = np.random.default_rng(options.seed)
-        count, size = data.copies * len(data.keys), len(data.labels)
+        count, size = data.own + len(data.keys), len(data.labels)
         values = np.zeros((count, size), dtype=np.float32)
         squares = np.full((count, size), 1e-2, dtype=np.float32)
         moves = np.zeros((size, size), dtype=np.float32)
@@ -153,8 +155,9 @@ class CRF:
             if number + 1 == last:
                 break
         mean *= keep / taken
+        first = np.zeros(size, dtype=np.float32)
         return pruned(
-            data.keys, data.labels, folded(mean, data), (mean_moves / taken).astype(np.float32), least=options.prune
+            data.keys, data.labels, folded(mean, data), mean_moves / np.float32(taken), first, least=options.prune
         )
 
 
@@ -185,7 +188,9 @@ def domains(task: Task) -> list[int]:
 load = linear.load
 
 
-def pruned(keys: Hashes, labels: tuple[str, ...], values: Floats, moves: Floats, *, least: float) -> Weights:
+def pruned(
+    keys: Hashes, labels: tuple[str, ...], values: Floats, moves: Floats, first: Floats, *, least: float
+) -> Weights:
     """The tables without weights that are near zero."""
     strong = np.abs(values) >= least
     kept = strong.any(axis=1)
@@ -199,7 +204,7 @@ def pruned(keys: Hashes, labels: tuple[str, ...], values: Floats, moves: Floats,
         np.nonzero(strong)[1].astype(np.uint8),
         values[strong].astype(np.float32),
         moves.astype(np.float32),
-        np.zeros(len(labels), dtype=np.float32),
+        first,
     )
 
 

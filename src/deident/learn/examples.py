@@ -4,7 +4,7 @@ What is said of a word is worked out once, its features at every distance are dr
 million tokens are read in half a minute. All trainers but CRFsuite's, which wants strings, learn from these.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -97,7 +97,10 @@ class Examples:
     keys: Hashes = field(repr=False)
     page_of: Longs = field(repr=False)  # which of the pages a unit is of
     held: int = 0  # of how many of the last units nothing is learned
-    copies: int = 1  # more after `adapted`: feature i of domain d is also feature i + (1 + d) * len(keys)
+    # after `adapted`: how many features there are but for those of the keys, and which of them is key i in the target
+    # (-1: none)
+    own: int = 0
+    target: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int32), repr=False)
 
 
 # the arguments of `_emit` that say what stands where
@@ -216,7 +219,10 @@ def read(
     least: int = 2,
     held: Iterable[tuple[Page, list[str]]] = (),
 ) -> Examples:
-    """All examples as numbers, and after them those held out; features seen fewer than `least` times are dropped."""
+    """All examples as numbers, and after them those held out; features seen fewer than `least` times are dropped.
+
+    A token whose tag is `SKIPPED` is seen by its neighbours, but is no example itself: a unit ends there.
+    """
     reader = _Reader(features)
     slots = np.zeros(1 << 20, dtype=np.uint64)
     numbers = np.full(1 << 20, -1, dtype=np.int32)
@@ -234,8 +240,12 @@ def read(
         spans = units(page, features)
         if not spans:
             continue
-        held_units += len(spans) if is_held else 0
         hashes, kind, size = reader.read(page, spans)
+        if SKIPPED in tags:
+            kept = np.array([tag != SKIPPED for tag in tags])
+            of_feature = np.repeat(kept, size)
+            hashes, kind, size = hashes[of_feature], kind[of_feature], size[kept]
+            spans = list(runs(tags, spans))
         while used + len(hashes) > len(slots) // 2:
             slots, numbers = _grown(slots, numbers, used)
             counts = np.concatenate([counts, np.zeros_like(counts)])
@@ -244,6 +254,7 @@ def read(
         rows.append(out)
         kinds.append(kind)
         sizes.append(size)
+        held_units += len(spans) if is_held else 0
         for start, end in spans:
             gold.append(tags[start:end])
             page_of.append(number_of_page)
@@ -277,6 +288,20 @@ def read(
     )
 
 
+SKIPPED = ""
+
+
+def runs(tags: Sequence[str], spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The stretches of the units that are not skipped."""
+    for start, end in spans:
+        first = start
+        for place in range(start, end + 1):
+            if place == end or tags[place] == SKIPPED:
+                if first < place:
+                    yield first, place
+                first = place + 1
+
+
 def _grown(slots: Hashes, numbers: Ints, used: int) -> tuple[Hashes, Ints]:
     keys = np.zeros(used, dtype=np.uint64)
     taken = numbers >= 0
@@ -287,6 +312,42 @@ def _grown(slots: Hashes, numbers: Ints, used: int) -> tuple[Hashes, Ints]:
     return bigger, places
 
 
+def selected(data: Examples, most: int) -> Examples:
+    """Only the `most` features that tell most of the tag (mutual information; Tafvizi 2011, 7.2.4); all where `most`
+    is 0."""
+    if not 0 < most < len(data.keys):
+        return data
+    told = information(data)
+    kept = np.zeros(len(told), dtype=np.bool_)
+    kept[np.argsort(-told, kind="stable")[:most]] = True
+    renumber = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+    features = renumber[data.features]
+    good = features >= 0
+    before = np.concatenate([[0], np.cumsum(good)])
+    return replace(
+        data, features=features[good], kinds=data.kinds[good], bounds=before[data.bounds].astype(np.int64),
+        keys=data.keys[kept],
+    )  # fmt: skip
+
+
+def information(data: Examples) -> NDArray[np.float64]:
+    """The mutual information of each feature, present or absent, and the tag, over the tokens that are learned from."""
+    last = int(data.units[len(data.units) - 1 - data.held])
+    used = slice(0, int(data.bounds[last]))
+    size = len(data.labels)
+    tags = np.repeat(data.gold[:last], np.diff(data.bounds[: last + 1])).astype(np.int64)
+    joint = np.bincount(data.features[used] * np.int64(size) + tags, minlength=len(data.keys) * size)
+    joint = joint.reshape(-1, size).astype(np.float64)
+    of_tag = np.bincount(data.gold[:last], minlength=size).astype(np.float64)
+    total = np.zeros(len(joint))
+    for there, count in ((joint, joint.sum(axis=1)), (of_tag - joint, last - joint.sum(axis=1))):
+        expected = count[:, None] * of_tag[None, :] / last
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(there > 0, there * np.log2(there / expected), 0.0)
+        total += terms.sum(axis=1)
+    return total / last
+
+
 def adapted(data: Examples, domains: Sequence[int]) -> Examples:
     """EasyAdapt (Daumé 2007; Lee 2017, 3.3.3): every feature once for all domains and once for its own.
 
@@ -295,22 +356,30 @@ def adapted(data: Examples, domains: Sequence[int]) -> Examples:
     """
     count = len(data.keys)
     sizes = np.diff(data.bounds)
-    of_page = np.zeros(max(len(domains), int(data.page_of.max(initial=0)) + 1), dtype=np.int32)
+    of_page = np.zeros(max(len(domains), int(data.page_of.max(initial=0)) + 1), dtype=np.int64)
     of_page[: len(domains)] = domains  # what is held out is of the target's domain
     of_token = np.repeat(of_page[data.page_of], np.diff(data.units))
-    own = data.features + (1 + np.repeat(of_token, sizes)) * np.int32(count)
+    places = data.features + np.repeat(of_token, sizes) * count
+    there = np.zeros((1 + int(of_page.max(initial=0))) * count, dtype=np.bool_)
+    there[places] = True
+    number = np.where(there, count + np.cumsum(there) - 1, -1).astype(np.int32)
     # a token's own features follow its general ones
-    features = np.empty(2 * len(own), dtype=np.int32)
-    kinds = np.empty(2 * len(own), dtype=np.uint8)
-    first = np.arange(len(own)) + np.repeat(data.bounds[:-1], sizes)
+    features = np.empty(2 * len(places), dtype=np.int32)
+    kinds = np.empty(2 * len(places), dtype=np.uint8)
+    first = np.arange(len(places)) + np.repeat(data.bounds[:-1], sizes)
     shift = np.repeat(sizes, sizes)
-    for at, numbers in ((first, data.features), (first + shift, own)):
+    for at, numbers in ((first, data.features), (first + shift, number[places])):
         features[at] = numbers
         kinds[at] = data.kinds
-    return replace(data, features=features, kinds=kinds, bounds=2 * data.bounds, copies=2 + max(domains))
+    return replace(
+        data, features=features, kinds=kinds, bounds=2 * data.bounds, own=int(there.sum()), target=number[:count]
+    )
 
 
 def folded(values: Floats, data: Examples) -> Floats:
     """The weights by which the target's texts are judged."""
-    count = len(data.keys)
-    return values[:count] + values[count : 2 * count] if data.copies > 1 else values
+    if not len(data.target):
+        return values
+    own = values[data.target]
+    own[data.target < 0] = 0.0
+    return values[: len(data.keys)] + own

@@ -4,7 +4,7 @@ Tafvizi 2011 is the MIT thesis on a heterogeneous feature set, He 2015 WI-deId, 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from deident.errors import UnknownNameError
@@ -329,6 +329,19 @@ def uth() -> FeatureSet:
     return _union("uth", uth_quantitative(), uth_names())
 
 
+EARLIER = "+earlier"  # a set's name with this behind it: the set, and the finds of earlier models
+
+
+def _with_earlier(features: FeatureSet) -> FeatureSet:
+    """What the second of two stages sees (Tafvizi 2011, 2.4 and 7.2.3)."""
+    more = (
+        TextUse(c.earlier, _within(2)),
+        TextUse(c.earlier_near, (0,)),
+        TextUse(c.earlier_elsewhere, _within(1)),
+    )
+    return replace(features, name=f"{features.name}{EARLIER}", texts=(*features.texts, *more))
+
+
 def _union(name: str, *sets: FeatureSet) -> FeatureSet:
     """What any of the sets sees; a column that several see is seen from all their distances."""
     words: dict[str, Use] = {}
@@ -366,6 +379,8 @@ SETS: Mapping[str, Callable[[], FeatureSet]] = MappingProxyType(
 
 
 def feature_set(name: str) -> FeatureSet:
+    if name.endswith(EARLIER):
+        return _with_earlier(feature_set(name.removesuffix(EARLIER)))
     if name not in SETS:
         raise UnknownNameError("feature set", name, SETS)
     return SETS[name]()

@@ -3,7 +3,8 @@
 A feature is known by 64 bits drawn from its name, so not even a word stands in the folder.
 """
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from zipfile import BadZipFile
@@ -12,6 +13,7 @@ import numpy as np
 
 from deident.document import Document, Span
 from deident.learn import bridge, pages
+from deident.learn.columns import Page
 from deident.learn.features import FeatureSet, feature_set
 from deident.learn.store import Manifest, unreadable
 from deident.learn.tables import Tables, Weights
@@ -42,6 +44,43 @@ class Linear:
         write_weights(self.weights, folder / "weights.npz")
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of several taggers of a model: its feature set and its weights."""
+
+    features: str
+    weights: Weights = field(repr=False)
+
+    def tables(self) -> Tables:
+        return Tables(self.weights, feature_set(self.features))
+
+
+Parts = Mapping[str, Part]
+
+
+def write_parts(parts: Parts, folder: Path) -> None:
+    """`NAME.npz` of each, and `parts.json`, which names their feature sets and labels."""
+    told = {name: {"features": part.features, "labels": part.weights.labels} for name, part in parts.items()}
+    (folder / "parts.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    for name, part in parts.items():
+        write_weights(part.weights, folder / f"{name}.npz")
+
+
+def read_parts(folder: Path) -> Parts:
+    try:
+        told = json.loads((folder / "parts.json").read_text(encoding="utf-8"))
+        named = [(name, part["features"], tuple(part["labels"])) for name, part in told.items()]
+    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError, AttributeError):
+        raise unreadable(folder) from None
+    return {name: Part(features, read_weights(folder / f"{name}.npz", tags)) for name, features, tags in named}
+
+
+def found(page: Page, tables: Tables, *, bias: float = 0.0, source: str = "learned") -> list[Span]:
+    """The spans that a tagger finds on a page."""
+    tagged = tables.tag(page, bias=bias)
+    return bridge.spans_of_path(page.view.tokens, tagged.path, tagged.labels, tagged.likely, source=source)
+
+
 class Finder:
     """Lays a document out, tags it, and gives the spans."""
 
@@ -52,9 +91,7 @@ class Finder:
 
     def find(self, documents: Iterable[Document], *, bias: float = 0.0) -> Iterator[list[Span]]:
         for doc in documents:
-            page = self._lay_out(doc)
-            tagged = self._tables.tag(page, bias=self._bias + bias)
-            yield bridge.spans_of_path(page.view.tokens, tagged.path, tagged.labels, tagged.likely, source="learned")
+            yield found(self._lay_out(doc), self._tables, bias=self._bias + bias)
 
 
 def load(folder: Path, manifest: Manifest) -> Linear:

@@ -2,7 +2,7 @@
 
 The thesis' classifier (Tafvizi 2011, 3.1): each token by itself is put into a class, so tags are "I-DATE" and "O" only,
 and neighbours of one class are one span. Crammer and Singer's machine is one problem over all classes; the others
-are one class against the rest. `logistic` gives likelihoods.
+are one class against the rest. `logistic` gives likelihoods; `libsvm` is LIBSVM's linear machine, for small corpora.
 """
 
 import importlib
@@ -23,12 +23,12 @@ from deident.learn import bridge, linear, tagged
 from deident.learn.bits import Floats, of_pair
 from deident.learn.columns import Page
 from deident.learn.crf import costs_of, domains, pruned
-from deident.learn.examples import Examples, Longs, adapted, folded, read
+from deident.learn.examples import SKIPPED, Examples, Longs, adapted, folded, read, selected
 from deident.learn.features import FeatureSet, feature_set
 from deident.learn.tables import Weights, names_of
 from deident.learn.train import Task
 
-KINDS = ("crammer-singer", "one-vs-rest", "logistic")
+KINDS = ("crammer-singer", "one-vs-rest", "logistic", "libsvm")
 
 
 def _nine(label: Label) -> str:
@@ -51,7 +51,8 @@ class Options:
     cost: float = 0.1  # LIBLINEAR's C
     tolerance: float = 0.1  # as LIBLINEAR itself has it
     most: int = 100  # passes at most
-    least: int = 2
+    least: int = 2  # how often a feature must be seen
+    select: int = 0  # how many features are kept, those that tell most (thesis 7.2.4); 0: all
     prune: float = 0.0
     seed: int = 1
     costs: tuple[tuple[str, float], ...] = ()
@@ -70,7 +71,7 @@ class SVM:
             raise UnknownNameError("kind of SVM", self.options.kind, KINDS)
         classes = self.classes
         given = ((page, [classes(tag) for tag in tags]) for page, tags in examples)
-        data = read(given, self.features, least=self.options.least)
+        data = selected(read(given, self.features, least=self.options.least), self.options.select)
         self.learn(adapted(data, domains) if domains else data)
         return self
 
@@ -80,7 +81,7 @@ class SVM:
         if self.options.classes not in CLASSES:
             raise UnknownNameError("set of classes", self.options.classes, CLASSES)
         learned_as = CLASSES[self.options.classes]
-        known: dict[str, str] = {bridge.OUT: bridge.OUT}
+        known: dict[str, str] = {bridge.OUT: bridge.OUT, SKIPPED: SKIPPED}
 
         def of_tag(tag: str) -> str:
             if tag not in known:
@@ -93,42 +94,43 @@ class SVM:
     def learn(self, data: Examples) -> None:
         x = matrix(data)
         chosen, weight = _different(data)
+        weight *= costs_of(self.options.costs, data.labels)[data.gold[chosen]]
         with warnings.catch_warnings():
             # stopping after `most` passes is a choice
             warnings.simplefilter("ignore", _package("sklearn.exceptions").ConvergenceWarning)
-            model = self._machine(data).fit(x[chosen], data.gold[chosen], sample_weight=weight)
+            model = self._machine().fit(x[chosen], data.gold[chosen], sample_weight=weight)
         self.machine_, self.keys_ = model, data.keys
         values: Floats = model.coef_.astype(np.float32)
+        constant: Floats = np.broadcast_to(model.intercept_, len(values)).astype(np.float32)
         if len(values) == 1:  # two classes: one row that speaks for the second
             values = np.concatenate([np.zeros_like(values), values])
+            constant = np.concatenate([np.zeros_like(constant), constant])
         size = len(data.labels)
         table = np.zeros((size, values.shape[1]), dtype=np.float32)
         table[model.classes_] = values
-        moves = np.zeros((size, size), dtype=np.float32)
+        first = np.zeros(size, dtype=np.float32)
+        first[model.classes_] = constant
         self.weights_: Weights = pruned(
-            data.keys, data.labels, folded(table.T, data), moves, least=max(self.options.prune, 1e-9)
-        )
+            data.keys, data.labels, folded(table.T, data), np.tile(first, (size, 1)), first,
+            least=max(self.options.prune, 1e-9),
+        )  # fmt: skip
 
-    def _machine(self, data: Examples) -> Any:
+    def _machine(self) -> Any:
         options = self.options
-        linear = _package("sklearn.svm")
-        shared = {
-            "C": options.cost,
-            "tol": options.tolerance,
-            "max_iter": options.most,
-            "random_state": options.seed,
-            "fit_intercept": False,
-            "class_weight": dict(enumerate(costs_of(options.costs, data.labels).tolist())) if options.costs else None,
-        }
+        linear_ = _package("sklearn.svm")
+        shared = {"C": options.cost, "tol": options.tolerance, "max_iter": options.most}
+        if options.kind == "libsvm":
+            return _OneVsRest(linear_.SVC(kernel="linear", **shared | {"max_iter": -1}))
+        shared |= {"random_state": options.seed, "fit_intercept": False}
         if options.kind == "logistic":
             return _OneVsRest(_package("sklearn.linear_model").LogisticRegression(solver="liblinear", **shared))
         kind = "crammer_singer" if options.kind == "crammer-singer" else "ovr"
-        return linear.LinearSVC(multi_class=kind, **shared)
+        return linear_.LinearSVC(multi_class=kind, **shared)
 
 
 @dataclass
 class _OneVsRest:
-    """One logistic regression a class, as LIBLINEAR has it; scikit-learn's own takes no weights of examples."""
+    """One machine a class; scikit-learn's own takes no weights of examples."""
 
     of_one: Any
 
@@ -136,11 +138,13 @@ class _OneVsRest:
         clone = _package("sklearn.base").clone
         self.classes_ = np.unique(y)
         machines = [clone(self.of_one).fit(x, y == label, sample_weight=sample_weight) for label in self.classes_]
-        self.coef_ = np.concatenate([machine.coef_ for machine in machines])
+        rows = [machine.coef_ for machine in machines]
+        self.coef_ = np.concatenate([row.toarray() if hasattr(row, "toarray") else row for row in rows])
+        self.intercept_ = np.concatenate([np.broadcast_to(machine.intercept_, 1) for machine in machines])
         return self
 
     def predict(self, x: Any) -> Any:
-        return self.classes_[np.asarray(x @ self.coef_.T).argmax(axis=1)]
+        return self.classes_[np.asarray(x @ self.coef_.T + self.intercept_).argmax(axis=1)]
 
 
 def learn(task: Task, options: Options) -> linear.Linear:
@@ -155,13 +159,13 @@ load = linear.load
 def matrix(data: Examples) -> Any:
     """Tokens by features, as scipy has sparse matrices; all features are yes or no (thesis 4.2.1)."""
     ones = np.ones(len(data.features), dtype=np.float64)
-    shape = (len(data.gold), data.copies * len(data.keys))
+    shape = (len(data.gold), data.own + len(data.keys))
     return _package("scipy.sparse").csr_matrix((ones, data.features, data.bounds.astype(np.int32)), shape=shape)
 
 
 def _different(data: Examples) -> tuple[Longs, NDArray[np.float64]]:
     """One of each kind of token, and how many there are of it: equal rows of one class need not be seen twice."""
-    numbers = np.arange(data.copies * len(data.keys), dtype=np.uint64)
+    numbers = np.arange(data.own + len(data.keys), dtype=np.uint64)
     mixed = np.concatenate([of_pair(numbers, numbers)[data.features], [np.uint64(0)]])
     rows = np.add.reduceat(mixed, data.bounds[:-1])
     rows[data.bounds[:-1] == data.bounds[1:]] = 0
