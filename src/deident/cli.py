@@ -445,6 +445,112 @@ def verify_command(
         raise typer.Exit(1)
 
 
+@app.command("risk")
+def risk_command(
+    gold: Annotated[Path | None, typer.Argument(metavar="[GOLD", help="Annotated notes.")] = None,
+    system: Annotated[Path | None, typer.Argument(metavar="SYSTEM]", help="The same with the spans found.")] = None,
+    policy_name: Annotated[
+        str | None, typer.Option("--policy", help="The policy of the run: what it lets stay is counted.")
+    ] = None,
+    reviewed: Annotated[
+        int | None, typer.Option("--reviewed", min=1, help="Notes of the output that were read.")
+    ] = None,
+    leaking: Annotated[int, typer.Option("--leaking", min=0, help="Of these, the notes with a leak.")] = 0,
+    wanted: Annotated[
+        list[float] | None, typer.Option("--want", help="A bound for which to say how many notes to read: 0.01.")
+    ] = None,
+    confidence: Annotated[float, typer.Option("--confidence", help="Of the bounds.")] = 0.95,
+    manifest: Annotated[
+        Path | None, typer.Option("--manifest", help="Of the run, as scrub --manifest wrote it: stands in the report.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write the report for a study's files.")] = None,
+    as_json: AsJson = False,
+    as_of: Annotated[int, typer.Option("--as-of", help="The year in which ages are told; default: now.")] = 0,
+    read_as: Annotated[str | None, typer.Option("--from", help="Format of GOLD (and of SYSTEM).")] = None,
+    system_as: Annotated[str | None, typer.Option("--system-from", help="Format of SYSTEM where it differs.")] = None,
+    max_bytes: MaxBytes = None,
+) -> None:
+    """Say what may still identify: how many people share what leaks or stays, and how sure one can be.
+
+    With GOLD and SYSTEM: people who share each leaked or kept token, risk by note, classes of equal records. With
+    --reviewed: an exact bound on the share of leaking notes. What it prints and writes holds no text and no id.
+
+    Example: deident risk gold/ spans.jsonl --policy safe-harbor --html risk.html
+
+    Example: deident risk --reviewed 200 --leaking 1 --want 0.01
+    """
+    from deident import policy, risk
+
+    if (gold is None) != (system is None):
+        raise UsageError("risk compares GOLD with SYSTEM: give both, or neither")
+    if gold is None and reviewed is None and not wanted:
+        raise UsageError("nothing to tell: give GOLD and SYSTEM, --reviewed, or --want")
+    if leaking and reviewed is None:
+        raise UsageError("--leaking is of --reviewed notes: say how many")
+    sample = risk.Sample(reviewed, leaking, confidence) if reviewed is not None else None
+    ran: dict[str, Any] = _manifest_of(manifest) if manifest is not None else {}
+    found, failures = None, list["Failure"]()
+    if gold is not None and system is not None:
+        limit = _config(None, None, max_bytes).limits.file_bytes
+        documents, outputs, failures = _gold_and_systems(gold, [system], read_as, system_as, limit)
+        chosen = policy.load(policy_name) if policy_name is not None else None
+        found = risk.analyse(documents, outputs[0], policy=chosen, as_of=as_of)
+    sizes = {f"{share:g}": risk.sample_size(share, leaking=leaking, confidence=confidence) for share in wanted or []}
+    result: dict[str, Any] = found.to_json() if found is not None else {}
+    result |= {"sample": sample.to_json()} if sample is not None else {}
+    result |= {"notes_to_read": sizes} if sizes else {}
+    if html is not None:
+        from datetime import date
+
+        from deident.batch import replacing
+        from deident.evaluate.report import Run
+        from deident.risk import report
+
+        run = Run(date.today().isoformat(), "deident risk", found.corpus if found is not None else "")
+        page = report.render(found, sample=sample, wanted=wanted or [], manifest=ran, run=run)
+        with replacing(html) as stream:
+            stream.write(page.encode("utf-8"))
+    if as_json:
+        typer.echo(json.dumps(result | ({"run": ran} if ran else {}), indent=1))
+    else:
+        typer.echo("\n".join(_risk_lines(result)))
+    _fail(failures)
+
+
+def _manifest_of(path: Path) -> dict[str, Any]:
+    try:
+        data: object = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise UsageError(f"{path} is no manifest of a run") from None
+    if not isinstance(data, dict) or "settings" not in data:
+        raise UsageError(f"{path} is no manifest of a run")
+    return cast("dict[str, Any]", data)
+
+
+def _risk_lines(result: "Mapping[str, Any]") -> Iterator[str]:
+    for kind in ("leaked", "kept"):
+        rows = [
+            (name, *(str(row[key]) if row[key] is not None else "–" for key in ("count", "people_least", "small")))
+            for name, row in result.get(kind, {}).items()
+        ]
+        if rows:
+            yield _table((kind, "tokens", "people, least", "20,000 or fewer"), rows) + "\n"
+    if "documents" in result:
+        yield f"notes {result['documents']}, leaking {result['documents_leaking']}; mean risk {result['mean_risk']:.4f}"
+        for name, count in result["documents_leaking_by_people"].items():
+            yield f"  leaks that {name} share: {count}"
+        for row in result["classes"]:
+            yield f"equal in {', '.join(row['by'])}: k {row['k']}, alone {row['fewer_than_2']} of {row['records']}"
+    if "sample" in result:
+        row = result["sample"]
+        yield (
+            f"{row['read']} notes read, {row['leaking']} leaking: at most {row['at_most_per_1000_notes']:.1f} per 1,000"
+            f" notes, {row['confidence']:.0%} confidence"
+        )
+    for share, count in result.get("notes_to_read", {}).items():
+        yield f"for at most {float(share):g}: read {count} notes"
+
+
 @app.command("compare")
 def compare_command(
     gold: Annotated[Path, typer.Argument(metavar="GOLD", help="Notes with the right spans: file or folder.")],

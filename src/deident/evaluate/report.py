@@ -118,6 +118,12 @@ def render(
         ("leaks", "Leaks", _leaks(leaked, analysis, source, rows)),
         ("failures", "Failures", _failures(failed, scored.missing, rows)),
     ]
+    top = _warning(with_text) + _alert(failed, scored.missing)
+    return page(title, banner=top, tiles=_tiles(scored), sections=sections, run=run)
+
+
+def page(title: str, *, banner: str, tiles: str, sections: Sequence[tuple[str, str, str]], run: Run) -> str:
+    """The whole page around its parts, which are HTML: sections by id, heading and content."""
     body = "".join(
         f'<section id="{name}"><h2>{escape(heading)}</h2>{content}</section>' for name, heading, content in sections
     )
@@ -128,8 +134,8 @@ def render(
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="referrer" content="no-referrer"><meta name="robots" content="noindex">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n"
-        f"<header><h1>{escape(title)}</h1>{_warning(with_text)}{_alert(failed, scored.missing)}</header>\n"
-        f'<main>{_tiles(scored)}<nav aria-label="Sections"><ul>{links}</ul></nav>{body}</main>\n'
+        f"<header><h1>{escape(title)}</h1>{banner}</header>\n"
+        f'<main>{tiles}<nav aria-label="Sections"><ul>{links}</ul></nav>{body}</main>\n'
         f"{_footer(run)}<script>{_SCRIPT}</script></body>\n</html>\n"
     )
 
@@ -175,41 +181,41 @@ def _tiles(scored: Scores) -> str:
     return "".join(
         (
             '<section id="summary" aria-label="Summary"><div class="tiles">',
-            _tile(
+            tile(
                 "recall",
                 "Token recall, all types",
                 _figure(binary, "r"),
                 f"{binary.tp:,} of {binary.tp + binary.fn:,} found; with the right type {_figure(typed, 'r')}",
             ),
-            _tile(
+            tile(
                 "precision",
                 "Token precision",
                 _figure(binary, "p"),
                 f"{binary.tp:,} of {binary.tp + binary.fp:,} right; with the right type {_figure(typed, 'p')}",
             ),
-            _tile("f", "Token F1", _figure(binary, "f"), f"with the right type {_figure(typed, 'f')}"),
-            _tile(
+            tile("f", "Token F1", _figure(binary, "f"), f"with the right type {_figure(typed, 'f')}"),
+            tile(
                 "hipaa",
                 "HIPAA token recall",
                 _figure(hipaa, "r"),
                 f"{hipaa.tp:,} of {hipaa.tp + hipaa.fn:,} found as a HIPAA type",
             ),
-            _tile(
+            tile(
                 "patients",
                 "Patient names leaked",
                 f"{leaked.patient_names_leaked:,}",
                 f"of {leaked.patient_names:,} mentions, whole or in part",
                 bad=leaked.patient_names_leaked > 0,
             ),
-            _tile(
+            tile(
                 "clean",
                 "Notes without any leak",
                 percent(leaked.clean_share),
                 f"{leaked.documents_clean:,} of {leaked.documents:,}",
                 bad=leaked.documents_clean < leaked.documents,
             ),
-            _tile("characters", "Characters leaked", *_character_leaks(leaked), bad=leaked.leaked > 0),
-            _tile(
+            tile("characters", "Characters leaked", *_character_leaks(leaked), bad=leaked.leaked > 0),
+            tile(
                 "size",
                 "Notes scored",
                 f"{scored.documents:,}",
@@ -230,7 +236,7 @@ def _character_leaks(leaked: Leaks) -> tuple[str, str]:
     return percent(leaked.rate), f"{leaked.leaked:,} of {leaked.characters:,} in gold spans{hipaa}"
 
 
-def _tile(name: str, heading: str, value: str, note: str, *, bad: bool = False) -> str:
+def tile(name: str, heading: str, value: str, note: str, *, bad: bool = False) -> str:
     sign = '<span class="sign" role="img" aria-label="leaks">▲</span> ' if bad else ""
     return (
         f'<div class="tile{" bad" if bad else ""}" id="tile-{name}"><h3>{escape(heading)}</h3>'
@@ -264,7 +270,7 @@ def _figure(counts: Counts, name: Figure) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cell:
+class Cell:
     """What one cell shows, escaped already, and the value by which its column is sorted."""
 
     shown: str
@@ -272,28 +278,28 @@ class _Cell:
     kind: str = "number"
 
 
-def _words(text: str) -> _Cell:
-    return _Cell(f"<bdi>{escape(text)}</bdi>", text, "words")
+def text_cell(text: str) -> Cell:
+    return Cell(f"<bdi>{escape(text)}</bdi>", text, "words")
 
 
-def _count(count: int) -> _Cell:
-    return _Cell(f"{count:,}", str(count), "number" if count else "number zero")
+def count_cell(count: int) -> Cell:
+    return Cell(f"{count:,}", str(count), "number" if count else "number zero")
 
 
-def _share(counts: Counts, name: Figure) -> _Cell:
+def _share(counts: Counts, name: Figure) -> Cell:
     share: float = getattr(counts, name)
-    return _Cell(_figure(counts, name).removesuffix(" %"), repr(share), "number" if share else "number zero")
+    return Cell(_figure(counts, name).removesuffix(" %"), repr(share), "number" if share else "number zero")
 
 
-def _prf(counts: Counts) -> list[_Cell]:
+def _prf(counts: Counts) -> list[Cell]:
     return [_share(counts, "p"), _share(counts, "r"), _share(counts, "f")]
 
 
-def _table(
+def table(
     name: str,
     caption: str,
     head: Sequence[tuple[str, Sequence[str]]],
-    rows: Sequence[Sequence[_Cell]],
+    rows: Sequence[Sequence[Cell]],
     *,
     labels: Sequence[str] = (),
 ) -> str:
@@ -327,11 +333,11 @@ def _label_of(labels: Sequence[str], at: int) -> str:
     return f' data-label="{escape(labels[at])}"' if labels else ""
 
 
-def _row_header(cell: _Cell) -> str:
+def _row_header(cell: Cell) -> str:
     return f'<th scope="row" data-value="{escape(cell.value)}">{cell.shown}</th>'
 
 
-def _td(cell: _Cell) -> str:
+def _td(cell: Cell) -> str:
     return f'<td class="{cell.kind}" data-value="{escape(cell.value)}">{cell.shown}</td>'
 
 
@@ -343,13 +349,13 @@ _SPAN_GROUPS: Sequence[tuple[str, Sequence[str]]] = (
 )
 
 
-def _span_cells(group: Group, leaked: int, *, binary: bool) -> list[_Cell]:
+def _span_cells(group: Group, leaked: int, *, binary: bool) -> list[Cell]:
     strict = group[View.STRICT_BINARY if binary else View.STRICT].micro
     relaxed = group[View.RELAXED_BINARY if binary else View.RELAXED].micro
     return [
         *(_share(strict, "r"), _share(strict, "f")),
         *(_share(relaxed, "r"), _share(relaxed, "f")),
-        *(_count(strict.tp + strict.fn), _count(leaked)),
+        *(count_cell(strict.tp + strict.fn), count_cell(leaked)),
     ]
 
 
@@ -368,15 +374,15 @@ def _types(scored: Scores, leaked: Sequence[Leak]) -> str:
     by_label = Counter(leak.span.label for leak in leaked)
     rows = [
         [
-            _words(label.value),
-            _Cell(TABLE[label].safe_harbor or "–", TABLE[label].safe_harbor, "words"),
-            *map(_count, (count.tp, count.fp, count.fn)),
+            text_cell(label.value),
+            Cell(TABLE[label].safe_harbor or "–", TABLE[label].safe_harbor, "words"),
+            *map(count_cell, (count.tp, count.fp, count.fn)),
             *_prf(count),
             *_span_cells(scored.labels[label], by_label[label], binary=False),
         ]
         for label, count in zip(ordered, counts, strict=True)
     ]
-    table = _table(
+    shown = table(
         "table-types",
         "By type: tokens, and spans by strict and relaxed match",
         (("", ("Type", "HIPAA item")), ("Tokens", ("TP", "FP", "FN", *_PRF)), *_SPAN_GROUPS),
@@ -384,7 +390,7 @@ def _types(scored: Scores, leaked: Sequence[Leak]) -> str:
     )
     return (
         '<p class="note">Tokens with the right type; those types first of which most tokens are missed.</p>'
-        f'<div class="wide">{svg}</div><details open><summary>As a table</summary>{table}</details>'
+        f'<div class="wide">{svg}</div><details open><summary>As a table</summary>{shown}</details>'
     )
 
 
@@ -398,13 +404,13 @@ def _bar(share: float, part: int, whole: int) -> plots.Bar:
 
 def _categories(scored: Scores, leaked: Sequence[Leak]) -> str:
     by_category = Counter(leak.span.label.category for leak in leaked)
-    rows: list[list[_Cell]] = []
+    rows: list[list[Cell]] = []
     for category, group in scored.categories.items():
         count, typed = group[View.TOKEN_BINARY].micro, group[View.TOKEN].micro
         rows.append(
             [
-                _words(category.value),
-                *map(_count, (count.tp, count.fp, count.fn)),
+                text_cell(category.value),
+                *map(count_cell, (count.tp, count.fp, count.fn)),
                 *_prf(count),
                 _share(typed, "f"),
                 *_span_cells(group, by_category[category], binary=True),
@@ -412,7 +418,7 @@ def _categories(scored: Scores, leaked: Sequence[Leak]) -> str:
         )
     if not rows:
         return "<p>Neither gold nor the system has a span.</p>"
-    return '<p class="note">The category must be right, not the type; “typed” asks for the type as well.</p>' + _table(
+    return '<p class="note">The category must be right, not the type; “typed” asks for the type as well.</p>' + table(
         "table-categories",
         "By category: tokens, and spans by strict and relaxed match",
         (("", ("Category",)), ("Tokens", ("TP", "FP", "FN", *_PRF, "F1 % typed")), *_SPAN_GROUPS),
@@ -431,24 +437,21 @@ _VIEWS = {
 
 
 def _views(scored: Scores) -> str:
-    rows: list[list[_Cell]] = []
+    rows: list[list[Cell]] = []
     for types, group in (("all", scored.overall), ("HIPAA", scored.hipaa)):
         for view, (match, label) in _VIEWS.items():
             micro, macro = group[view].micro, group[view].macro
             means = (macro.p, macro.r, macro.f)
             rows.append(
                 [
-                    _words(f"{match}, {label}, {types}"),
-                    *map(_count, (micro.tp, micro.fp, micro.fn)),
+                    text_cell(f"{match}, {label}, {types}"),
+                    *map(count_cell, (micro.tp, micro.fp, micro.fn)),
                     *_prf(micro),
-                    *(
-                        _Cell(percent(mean).removesuffix(" %") if macro.documents else "–", repr(mean))
-                        for mean in means
-                    ),
-                    _count(macro.documents),
+                    *(Cell(percent(mean).removesuffix(" %") if macro.documents else "–", repr(mean)) for mean in means),
+                    count_cell(macro.documents),
                 ]
             )
-    table = _table(
+    shown = table(
         "table-views",
         "Every way of counting: match, type, and the types that are counted",
         (("", ("Match, type, types counted",)), ("Micro", ("TP", "FP", "FN", *_PRF)), ("Macro", (*_PRF, "Notes"))),
@@ -456,7 +459,7 @@ def _views(scored: Scores) -> str:
     )
     return (
         '<p class="note">Strict: start and end agree. Relaxed: the spans overlap, matched one to one. Micro: counts '
-        "summed over notes. Macro: the mean of the notes’ own figures, over those with anything to count.</p>" + table
+        "summed over notes. Macro: the mean of the notes’ own figures, over those with anything to count.</p>" + shown
     )
 
 
@@ -481,8 +484,10 @@ def _confusion(matrix: Matrix) -> str:
         column_title="system",
         none=_NONE,
     )
-    rows = [[_words(name), *map(_count, row), _count(sum(row))] for name, row in zip(names, cells, strict=True)]
-    table = _table(
+    rows = [
+        [text_cell(name), *map(count_cell, row), count_cell(sum(row))] for name, row in zip(names, cells, strict=True)
+    ]
+    shown = table(
         "table-confusion",
         "Spans of gold (rows) by what the system calls the same extent (columns)",
         (("", ("Gold",)), ("System", (*headings, "Total"))),
@@ -492,7 +497,7 @@ def _confusion(matrix: Matrix) -> str:
         '<p class="note">Spans of exactly the same extent. The column “none” is gold without such a span of the '
         "system, the row “none” a span of the system without such gold. Framed: the right type. The shade is the "
         "share of the row. Columns that would hold nothing are left out.</p>"
-        f'<div class="wide">{svg}</div><details><summary>As a table</summary>{table}</details>'
+        f'<div class="wide">{svg}</div><details><summary>As a table</summary>{shown}</details>'
     )
 
 
@@ -516,29 +521,27 @@ def _errors(analysis: Analysis) -> str:
     kinds, shares = analysis.kinds, analysis.shares
     summary = [
         [
-            _words(kind.value),
-            _words(meaning),
-            _count(kinds[kind]),
-            _Cell(percent(shares[kind]), repr(shares[kind])) if kind in shares else _Cell("–", ""),
+            text_cell(kind.value),
+            text_cell(meaning),
+            count_cell(kinds[kind]),
+            Cell(percent(shares[kind]), repr(shares[kind])) if kind in shares else Cell("–", ""),
         ]
         for kind, meaning in _KINDS.items()
     ]
-    by_kind = _table(
-        "table-kinds", "Kinds of errors", (("", ("Kind", "Meaning", "Spans", "Share of errors")),), summary
-    )
+    by_kind = table("table-kinds", "Kinds of errors", (("", ("Kind", "Meaning", "Spans", "Share of errors")),), summary)
     if not analysis.by_label:
         return by_kind
     rows = [
         [
-            _words(label.value),
-            _count(counts[Kind.CORRECT]),
-            _count(counts[Kind.TYPE]),
-            *(_count(analysis.extents[label][extent] if label in analysis.extents else 0) for extent in Extent),
-            *(_count(counts[kind]) for kind in (Kind.BOTH, Kind.MISSING, Kind.SPURIOUS, Kind.FRAGMENT)),
+            text_cell(label.value),
+            count_cell(counts[Kind.CORRECT]),
+            count_cell(counts[Kind.TYPE]),
+            *(count_cell(analysis.extents[label][extent] if label in analysis.extents else 0) for extent in Extent),
+            *(count_cell(counts[kind]) for kind in (Kind.BOTH, Kind.MISSING, Kind.SPURIOUS, Kind.FRAGMENT)),
         ]
         for label, counts in analysis.by_label.items()
     ]
-    by_label = _table(
+    by_label = table(
         "table-errors",
         "Errors by type of gold, or of the system where gold has nothing",
         (
@@ -573,13 +576,13 @@ def _curve(points: Sequence[Point]) -> str:
     )
     rows = [
         [
-            _Cell(f"{point.threshold:.4g}{' (best F1)' if point is best else ''}", repr(point.threshold), "number"),
-            *map(_count, (point.counts.tp, point.counts.fp, point.counts.fn)),
+            Cell(f"{point.threshold:.4g}{' (best F1)' if point is best else ''}", repr(point.threshold), "number"),
+            *map(count_cell, (point.counts.tp, point.counts.fp, point.counts.fn)),
             *_prf(point.counts),
         ]
         for point in chosen
     ]
-    table = _table(
+    shown = table(
         "table-curve",
         f"{len(chosen)} of {len(some):,} thresholds",
         (("", ("Score at least", "TP", "FP", "FN", *_PRF)),),
@@ -587,7 +590,7 @@ def _curve(points: Sequence[Point]) -> str:
     )
     return (
         '<p class="note">Only spans with at least so high a score are taken. Mind where the axes begin.</p>'
-        f'<div class="beside"><div class="wide">{svg}</div>{table}</div>'
+        f'<div class="beside"><div class="wide">{svg}</div>{shown}</div>'
     )
 
 
@@ -654,42 +657,42 @@ def _some(items: Sequence[T], label: Callable[[T], Label], most: int) -> list[T]
 
 
 def _leak_table(leaked: Sequence[Leak], source: Mapping[str, Document] | None) -> str:
-    rows: list[list[_Cell]] = []
+    rows: list[list[Cell]] = []
     for leak in leaked:
         left = "whole" if leak.whole else f"{leak.leaked:,} of {leak.letters:,}"
         over = ", ".join(f"{span.label} {span.start}–{span.end}" for span in leak.system)
         row = [
             *_place(leak.id, leak.span),
-            _Cell(left, repr(leak.leaked / leak.letters), "words"),
-            _Cell(f"<bdi>{escape(over or 'nothing')}</bdi>", over, "words wraps"),
+            Cell(left, repr(leak.leaked / leak.letters), "words"),
+            Cell(f"<bdi>{escape(over or 'nothing')}</bdi>", over, "words wraps"),
         ]
         if source is not None:
             row.append(_in_context(source[leak.id].text, leak.span, leak.bare))
         rows.append(row)
     labels = [leak.span.label.value for leak in leaked]
     columns = ("Document", "From–to", "Type", "Leaked", "System has", *(("In context",) if source is not None else ()))
-    return _filter("table-leaks", labels) + _table(
+    return _filter("table-leaks", labels) + table(
         "table-leaks", "Gold spans that leak", (("", columns),), rows, labels=labels
     )
 
 
 def _spurious_table(found: Sequence[tuple[str, Span]], source: Mapping[str, Document] | None) -> str:
-    rows: list[list[_Cell]] = []
+    rows: list[list[Cell]] = []
     for name, span in found:
-        row = [*_place(name, span), _words(span.source or "–"), _Cell(f"{span.score:.4g}", repr(span.score))]
+        row = [*_place(name, span), text_cell(span.source or "–"), Cell(f"{span.score:.4g}", repr(span.score))]
         if source is not None:
             row.append(_in_context(source[name].text, span, ((span.start, span.end),)))
         rows.append(row)
     labels = [span.label.value for _, span in found]
     columns = ("Document", "From–to", "Type", "Found by", "Score", *(("In context",) if source is not None else ()))
-    return _filter("table-spurious", labels) + _table(
+    return _filter("table-spurious", labels) + table(
         "table-spurious", "Spans of the system that overlap no gold", (("", columns),), rows, labels=labels
     )
 
 
-def _place(name: str, span: Span) -> list[_Cell]:
-    place = _Cell(f"{span.start}–{span.end}", str(span.start), "words")
-    return [_words(name), place, _words(span.label.value)]
+def _place(name: str, span: Span) -> list[Cell]:
+    place = Cell(f"{span.start}–{span.end}", str(span.start), "words")
+    return [text_cell(name), place, text_cell(span.label.value)]
 
 
 def _filter(table: str, labels: Iterable[str]) -> str:
@@ -701,7 +704,7 @@ def _filter(table: str, labels: Iterable[str]) -> str:
     )
 
 
-def _in_context(text: str, span: Span, bare: Sequence[tuple[int, int]]) -> _Cell:
+def _in_context(text: str, span: Span, bare: Sequence[tuple[int, int]]) -> Cell:
     """The span between its neighbours; its bare stretches are marked, the rest of it is struck out."""
     pieces = [escape(_one_line(text[max(0, span.start - CONTEXT) : span.start]))]
     shown = 0
@@ -719,7 +722,7 @@ def _in_context(text: str, span: Span, bare: Sequence[tuple[int, int]]) -> _Cell
             pieces.append(f"{tag}{escape(_one_line(cut))}</{'mark' if tag == '<mark>' else 's'}>")
             shown += len(piece)
     pieces.append(escape(_one_line(text[span.end : span.end + CONTEXT])))
-    return _Cell(f"<bdi>{''.join(pieces)}</bdi>", "", "context")
+    return Cell(f"<bdi>{''.join(pieces)}</bdi>", "", "context")
 
 
 _LINE_END = re.compile(r"\s*(?:\r\n|[\r\n\v\f\x85\u2028\u2029])\s*")
@@ -733,10 +736,10 @@ def _one_line(text: str) -> str:
 def _failures(failed: Sequence[Failure], missing: Sequence[str], most: int) -> str:
     parts: list[str] = []
     if failed:
-        rows = [[_words(failure.id), _words(failure.reason)] for failure in failed[:most]]
+        rows = [[text_cell(failure.id), text_cell(failure.reason)] for failure in failed[:most]]
         parts.append(
             f'<p class="note">{len(failed):,} could not be read or scored. {_cut(len(failed), most)}</p>'
-            + _table("table-failures", "Not read, or not scored", (("", ("Document", "Reason")),), rows)
+            + table("table-failures", "Not read, or not scored", (("", ("Document", "Reason")),), rows)
         )
     if missing:
         listed = "".join(f"<li><bdi>{escape(name)}</bdi></li>" for name in missing[:most])
