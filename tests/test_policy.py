@@ -413,6 +413,24 @@ def test_the_inventory_tells_what_stays_and_determines_nothing() -> None:
     assert kept["removed"] == 4
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("RE: <DOCTOR:Ada Lund>. Dear Dr. <DOCTOR:Osei>, thanks.", "RE: [DOCTOR]. Dear Dr. Osei, thanks."),
+        ("Dr. <DOCTOR:Osei> came; <DOCTOR:K. Osei> signed.", "Dr. Osei came; K. Osei signed."),
+        ("<DOCTOR:Tomasz Wieczorek>, M.D.", "Tomasz Wieczorek, M.D."),
+        (
+            "Dr. <DOCTOR:Lund>, her son, and <PATIENT:Ada Lund>; <DOCTOR:Lund> fell",
+            "Dr. Lund, her son, and [PATIENT]; [DOCTOR] fell",
+        ),
+    ],
+)
+def test_staff_stays_where_the_text_says_that_it_is_staff(text: str, expected: str) -> None:
+    assert scrubbed(text, "keep-providers") == expected
+    masked = scrubbed(text, "keep-providers", manner="mask")
+    assert ("[" in masked, masked.count("Osei")) == (False, expected.count("Osei"))
+
+
 # -- laws of what is drawn ---------------------------------------------------------------------------------------------
 
 EXPERT = policy.load("expert-determination")

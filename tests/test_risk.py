@@ -164,6 +164,19 @@ def test_the_analysis() -> None:
     assert (perfect.leaking, perfect.leaked, perfect.mean) == ((), {}, 0.0)
 
 
+def test_a_patient_who_is_taken_for_what_the_policy_keeps_is_a_leak() -> None:
+    gold = {"n": marked("Dr. <PATIENT:Zwierzchowska>, a <PROFESSION:welder> of <AGE:47>, in <CITY:Rye>")}
+    wrong = gold["n"].with_spans(
+        Span(s.start, s.end, Label.DOCTOR if s.label == "PATIENT" else Label.STATE if s.label == "CITY" else s.label)
+        for s in gold["n"].spans
+    )
+    kept = risk.analyse(gold, {"n": wrong}, policy=policy.load("keep-providers"), as_of=2024)
+    assert {label.value for label in kept.leaked} == {"PATIENT", "CITY"}
+    removed = risk.analyse(gold, {"n": wrong}, policy=policy.load("strict"), as_of=2024)
+    assert removed.leaked == {}
+    assert risk.analyse(gold, {"n": gold["n"]}, policy=policy.load("keep-providers"), as_of=2024).leaked == {}
+
+
 def test_what_a_note_says_thrice_tells_no_more() -> None:
     def together(text: str) -> int:
         gold = {"n": marked(text)}

@@ -35,6 +35,7 @@ from deident.document import Document, Span
 from deident.errors import ConfigError, UnknownNameError, UsageError
 from deident.labels import Label
 from deident.replace import Treatment
+from deident.resolve import staff
 from deident.surrogates import Options, Surrogates, read_key
 
 _ROOM = Path(__file__).parent / "policies"
@@ -196,6 +197,8 @@ class Policy:
             if Action.SYLLABLES in used:
                 made[Action.SYLLABLES] = surrogates(key, "syllables")
         by_label = {label: made[action] for label, action in policy.actions.items()}
+        if policy.keeps_staff:
+            by_label[Label.DOCTOR] = _Staff(by_label[Label.PATIENT]).treat
 
         def treat(doc: Document, span: Span) -> str:
             return by_label[span.label](doc, span)
@@ -231,6 +234,21 @@ class Policy:
 
 def _keep(doc: Document, span: Span) -> str:
     return doc.text[span.start : span.end]
+
+
+class _Staff:
+    """Names of staff that stay: those of whom the text says that they are staff. A program that takes a patient for a
+    doctor must not let her name stay by that."""
+
+    def __init__(self, otherwise: Treatment) -> None:
+        self._otherwise = otherwise
+        self._known: tuple[Document, frozenset[int]] | None = None
+
+    def treat(self, doc: Document, span: Span) -> str:
+        held = self._known
+        if held is None or held[0] is not doc:
+            held = self._known = (doc, staff(doc))
+        return _keep(doc, span) if span.start in held[1] else self._otherwise(doc, span)
 
 
 _BIRTH = re.compile(

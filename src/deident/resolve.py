@@ -314,6 +314,18 @@ def _surname(name: str) -> str:
     return words[-1] if words else ""
 
 
+def staff(doc: Document) -> frozenset[int]:
+    """Where the DOCTORs begin of whom the text says so: by a title or a degree beside the name, or beside the same
+    surname elsewhere in the note, if it is nowhere a patient's."""
+    persons = [span for span in doc.spans if span.label in _PERSONS]
+    surnames = {span: _surname(doc.text[span.start : span.end]) for span in persons}
+    titled = {span for span in persons if _titled(doc.text, span) is Label.DOCTOR}
+    known = {surnames[span] for span in titled} - {surnames[span] for span in persons if span.label is Label.PATIENT}
+    return frozenset(
+        span.start for span in persons if span.label is Label.DOCTOR and (span in titled or surnames[span] in known)
+    )
+
+
 def _titled(text: str, span: Span) -> Label | None:
     before = text[max(0, span.start - _BEFORE) : span.start]
     if _DOCTOR_BEFORE.search(before) or _DOCTOR_AFTER.match(text, span.end, span.end + _AFTER):

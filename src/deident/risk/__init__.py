@@ -281,15 +281,15 @@ def analyse(
     docs = {name: doc for name, doc in system.items() if name in gold}
     leaked: dict[Label, list[Shared]] = {}
     by_note: dict[str, dict[tuple[str, str], Shared]] = {}
-    for leak in leaks(gold, system):
+    stays = _Stays(policy, as_of)
+    for leak in leaks(gold, {name: stays.removed(gold[name], doc) for name, doc in docs.items()}):
         label = leak.span.label
-        if policy is not None and policy.action(label) is Action.KEEP:
-            continue  # which it would have kept, had it been found
+        if stays.as_it_is(gold[leak.id], leak.span):
+            continue  # which the policy would have let stay, had it been found
         text, hidden = _read(gold[leak.id], leak), leak.letters - leak.leaked
         leaked.setdefault(label, []).append(sharing(text, label, hidden=hidden))
         if label not in _NOT_HERS:
             _add(by_note.setdefault(leak.id, {}), text, label, hidden=hidden)
-    stays = _Stays(policy, as_of)
     kept: dict[Label, list[Shared]] = {}
     shown = {name: dict(facts) for name, facts in by_note.items()}
     records: dict[str, dict[str, str]] = {}
@@ -332,6 +332,15 @@ class _Stays:
         self._treat = None
         if policy is not None:
             self._treat = policy.shown_as(Action.TAG).treatment(key=bytes(32) if policy.keyed else None, as_of=as_of)
+
+    def as_it_is(self, doc: Document, span: Span) -> bool:
+        """Whether the policy lets a span of the note stay, whole."""
+        return self._treat is not None and self._treat(doc, span) == doc.text[span.start : span.end]
+
+    def removed(self, gold: Document, found: Document) -> Document:
+        """The spans without those that stay: a patient who is taken for what the policy keeps is not covered."""
+        marked = gold.with_spans(found.spans)
+        return found.with_spans(span for span in found.spans if not self.as_it_is(marked, span))
 
     def of(self, doc: Document, spans: Iterable[Span]) -> dict[Label, tuple[str, ...]]:
         if self._policy is None or self._treat is None:
