@@ -20,6 +20,7 @@ from deident.config import Config, Detect
 from deident.document import Document, Span, corpus_hash
 from deident.evaluate import View, by_id, score
 from deident.labels import TYPES
+from deident.learn.features import RULES
 from deident.pipeline import Pipeline
 from deident.resolve import resolve
 
@@ -144,7 +145,7 @@ def main() -> None:
     parser.add_argument("--split", default="dev", choices=["train", "dev"])
     parser.add_argument("--record", action="store_true", help="write docs/results/rules.md")
     given = parser.parse_args()
-    settings = Detect()
+    settings = Detect(detectors=RULES)
     if given.detectors:
         settings = Detect(detectors=tuple(given.detectors.split(",")))
     detectors = {name: detect.load(name, settings) for name in settings.detectors if name != "known"}

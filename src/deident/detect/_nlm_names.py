@@ -519,11 +519,15 @@ def runs(view: View, symbols: str) -> list[Run]:
 def _with_words(reading: _Reading, run: Run) -> Run:
     """A first name with the words of a Native American surname behind it: "Verna [Fast Horse]"."""
     view, after = reading.view, run.last + 1
+    if run.last > run.first and view.lower[run.last] in classes()["name_adjectives"]:
+        after = run.last  # the automaton took the first of the two
     if after + 1 >= len(view.words) or reading.gap(after) not in (" ", "\n") or reading.gap(after + 1) != " ":
         return run
     lower, words = view.lower, view.words
     fits = lower[after] in classes()["name_adjectives"] and lower[after + 1] in classes()["name_nouns"]
-    written = all(word.istitle() or (word.isupper() and words[run.last].isupper()) for word in words[after : after + 2])
+    written = all(
+        word.istitle() or (word.isupper() and words[after - 1].isupper()) for word in words[after : after + 2]
+    )
     return replace(run, last=after + 1) if fits and written else run
 
 

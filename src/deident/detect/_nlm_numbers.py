@@ -550,14 +550,15 @@ def _is_glued(text: str, start: int, end: int) -> bool:
 
 
 _USER_CUES = _NAMING_USERS | {"user", "username", "login"}
+_MONTH_IN_DATE = re.compile(r"(?:\d{4}[-/.])?(?P<month>\d{1,2})[-/.]")
 _FULL_DATES = frozenset(["date-full", "date-iso"])
 
 
 def _months_of(date: str) -> set[int]:
     """The month of a full date in figures, the one before and the one after: a note speaks of the days around it."""
-    parts = re.split(r"[-/.]", date)
-    number = int(parts[1] if len(parts[0]) == 4 else parts[0])
-    return {number, number % 12 + 1, (number - 2) % 12 + 1} if number <= 12 else set()
+    found = _MONTH_IN_DATE.match(date)
+    number = int(found["month"]) if found else 0
+    return {number, number % 12 + 1, (number - 2) % 12 + 1} if 1 <= number <= 12 else set()
 
 
 @cache

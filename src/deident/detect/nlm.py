@@ -55,6 +55,10 @@ _AGE_AFTER_NAME = re.compile(
 )
 
 
+# The next field's name, glued to a name in capitals: "SMITHSON,JANELLEDOB"
+_GLUED = re.compile(r"(?<=[A-Z]{3})(?:DOB|MRN)\Z")
+
+
 def _ages_after_names(view: View, runs: list[names.Run]) -> Iterator[Found]:
     """ "Kimberly, 6, and Wilmer (4)": table 4's catch-all, where a name stands before the number."""
     for run in runs:
@@ -70,7 +74,9 @@ def _recognised(view: View) -> Iterator[Found]:
     runs += names.acting(view, symbols, {index for run in runs for index in range(run.first, run.last + 1)})
     runs += names.repeats(view, runs)
     for run in runs:
-        yield Found(view.starts[run.first], view.ends[run.last], run.label, run.rule, run.score)
+        start, end = view.starts[run.first], view.ends[run.last]
+        glued = _GLUED.search(view.text, start, end)
+        yield Found(start, end if glued is None else glued.start(), run.label, run.rule, run.score)
     for start, end in names.initials(view, symbols, runs):
         yield Found(start, end, Label.DOCTOR, "initials", 0.7)
     yield from numbers.found(view, kinds)

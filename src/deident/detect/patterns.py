@@ -1055,7 +1055,7 @@ def _row(
                     yield from _read_value(text, first, last, field, sure=sure)
         return
     for (first, last), (_, _, named) in zip(cells, heading, strict=False):
-        if _field_key(text[first:last]) in known:
+        if not sure and _field_key(text[first:last]) in known:
             continue  # a name beside its value under what looked like a heading
         inner = first + len(text[first:last]) - len(text[first:last].lstrip(' "'))
         for field in named:

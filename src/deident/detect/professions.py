@@ -138,6 +138,10 @@ class Professions:
                 found = _verb(seen, place)
             if found is not None:
                 first, last, rule = found
+                # what leads to a job may lie in the one before: "retired drives, cook"
+                first = max(first, reach)
+                if first > last:
+                    continue
                 reach = last + 1
                 yield Span(seen.starts[first], seen.ends[last], Label.PROFESSION, f"{_NAME}:{rule}", _SCORES[rule])
                 employer = institutions.behind(seen, last + 1)

@@ -67,6 +67,9 @@ def _within(distance: int) -> tuple[int, ...]:
     return tuple(range(-distance, distance + 1))
 
 
+RULES = ("patterns", "nlm", "mimic", "institutions", "professions")
+
+
 def deident() -> FeatureSet:
     """Ours: the papers' best, with the finds of the rules, the likelihood ratio, phrases of the lists, the place in
     the line and the note, and what the note says of the word elsewhere."""
@@ -115,7 +118,7 @@ def deident() -> FeatureSet:
             Pair(c.lower, -1, c.known_form, 0),
             Pair(c.known_form, 0, c.lower, 1),
         ),
-        rules=("patterns",),
+        rules=RULES,
     )
 
 
@@ -157,6 +160,11 @@ def beside() -> FeatureSet:
         ),
         rules=("patterns",),
     )
+
+
+def deident_fast() -> FeatureSet:
+    """Ours with the finds of the patterns alone, which are half the work of the rules."""
+    return replace(deident(), name="deident-fast", rules=("patterns",))
 
 
 def statdeid() -> FeatureSet:
@@ -371,7 +379,8 @@ SETS: Mapping[str, Callable[[], FeatureSet]] = MappingProxyType(
     {
         make.__name__.replace("_", "-"): make
         for make in (
-            deident, none, beside, statdeid, stanford, mist, illinois, mimic, mega, wideid, dernoncourt, uth_baseline,
+            deident, deident_fast, none, beside, statdeid, stanford, mist, illinois, mimic, mega, wideid, dernoncourt,
+            uth_baseline,
             uth_quantitative, uth_names, uth,
         )
     }
