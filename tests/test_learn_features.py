@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from deident import corpus
 from deident.corpus import make
 from deident.document import Document
-from deident.errors import FormatError, UnknownNameError, UsageError
+from deident.errors import FormatError, MissingPackageError, UnknownNameError
 from deident.learn import bridge, pages, pos, published, svm, vectors, wordnet
 from deident.learn import columns as c
 from deident.learn.columns import OUTSIDE, Page
@@ -198,9 +198,9 @@ def test_vectors_are_binarized() -> None:
 def test_absent_resources_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
     monkeypatch.delenv("DEIDENT_VECTORS", raising=False)
-    with pytest.raises(UsageError, match="wordnet-base"):
+    with pytest.raises(MissingPackageError, match="wordnet-base"):
         names_of(page("a b"), feature_set("dernoncourt"))
-    with pytest.raises(UsageError, match="DEIDENT_VECTORS"):
+    with pytest.raises(MissingPackageError, match="DEIDENT_VECTORS"):
         names_of(page("a b"), feature_set("uth"))
     (tmp_path / "v").write_text("a 1 2\nb 1\n", encoding="utf-8")
     monkeypatch.setenv("DEIDENT_VECTORS", str(tmp_path / "v"))

@@ -38,10 +38,14 @@ class UnknownNameError(UsageError):
 
 
 class MissingPackageError(UsageError):
-    """`MissingPackageError("dkpro-cassis", "uima")` → "this needs dkpro-cassis: pip install 'deident[uima]'"."""
+    """`MissingPackageError("dkpro-cassis", "uima")` → "this needs dkpro-cassis: pip install 'deident[uima]'".
 
-    def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"this needs {package}: pip install 'deident[{extra}]'")
+    how: what to do, where the package is none of pip's.
+    """
+
+    def __init__(self, package: str, extra: str = "", *, how: str = "") -> None:
+        todo = how or f"pip install 'deident[{extra}]'"
+        super().__init__(f"this needs {package}: {todo}")
 
 
 class FormatError(DeidentError):

