@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from deident.config import Config
+from deident.config import Config, Detect
 from deident.document import Record
+from deident.learn.features import RULES
 from deident.pipeline import Pipeline, attempt_all
 from deident.replace import SURROGATES, treatment
 from deident.surrogates import Surrogates
@@ -41,8 +42,8 @@ def scrubbed(pipeline: Pipeline, record: Record) -> Record:
 
 
 def pipeline(replacement: str = "tag") -> Pipeline:
-    """The default detectors and a treatment; its draws are the same in every run."""
-    made = Pipeline.from_config(Config())
+    """The rule detectors and a treatment; its draws are the same in every run."""
+    made = Pipeline.from_config(Config(detect=Detect(detectors=("known", *RULES))))
     method = SURROGATES.get(replacement)
     treat = Surrogates(KEY, method).treatment() if method is not None else treatment(replacement)
     return replace(made, treatment=treat, secret=KEY)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -324,17 +325,56 @@ def test_a_trained_model_is_a_detector(model: store.Model) -> None:
     assert "learned" in finder.why(Span(0, 1, Label.DATE))
 
 
-def test_the_detector_wants_a_model_that_is_there(
-    model: store.Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(learned, "SHIPPED", "no such model")
-    with pytest.raises(UsageError, match="no model is shipped"):
-        detect.load("learned")
+def test_the_detector_wants_a_model_that_is_there(model: store.Model, tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="no engine 'slow'; there are: balanced, fast"):
+        detect.load("learned", Detect(engine="slow"))
     with pytest.raises(UsageError, match="there is no model in"):
         detect.load("learned", Detect(model=str(tmp_path / "none")))
     store.save(model, tmp_path / "m")
     found = detect.load("learned", Detect(model=str(tmp_path / "m"))).detect(Document("n", "DOB: 03/04/1961"))
     assert [span.label for span in found] == [Label.DATE]
+
+
+# --- the models that are shipped ---
+
+
+@pytest.mark.parametrize("engine", ["fast", "balanced"])
+def test_a_shipped_model_finds_names_and_leaves_medicine(engine: str) -> None:
+    text = "Mrs. Adaeze Okonkwo, 67, of Dunmore was seen by Dr. Wieczorek on 3/4/21 for Graves disease; strength 4/5."
+    found = detect.load("learned", Detect(engine=engine)).detect(Document("n", text))
+    marked = {text[span.start : span.end]: span.label for span in found}
+    assert marked == {
+        "Adaeze Okonkwo": Label.PATIENT, "67": Label.AGE, "Dunmore": Label.CITY, "Wieczorek": Label.DOCTOR,
+        "3/4/21": Label.DATE,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["fast", "balanced"])
+def test_a_card_says_what_the_manifest_does(engine: str) -> None:
+    folder = Path(str(files("deident") / "models" / engine))
+    manifest = store.load(folder).manifest
+    card = (folder / "CARD.md").read_text(encoding="utf-8")
+    for name in ("recall", "precision", "patient_names_leaked"):
+        assert f"| {name} | {manifest.scores['dev'][name]} | {manifest.scores['style'][name]} |" in card
+    assert len(manifest.scores["curve"]) > 5
+
+
+def test_a_wanted_recall_takes_its_setting_from_the_curve() -> None:
+    plain, keen = (detect.load("learned", Detect(recall=wanted)) for wanted in (0.0, 0.99))
+    assert isinstance(plain, learned.Learned)
+    assert isinstance(keen, learned.Learned)
+    manifest = keen.model.manifest
+    first = min(bias for bias, found, _ in manifest.scores["curve"] if found >= 0.99)
+    assert plain.bias == 0.0
+    assert keen.bias == pytest.approx(first - manifest.bias)
+    for wanted, message in ((0.99999, "the model's curve ends at a recall of"), (1.5, "a share between 0 and 1")):
+        with pytest.raises(UsageError, match=message):
+            detect.load("learned", Detect(recall=wanted))
+
+
+def test_all_models_together_are_small() -> None:
+    sizes = [file.stat().st_size for file in Path(str(files("deident") / "models")).rglob("*") if file.is_file()]
+    assert sum(sizes) < 40e6
 
 
 # --- cross-validation ---

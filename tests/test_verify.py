@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from deident import corpus, policy, replace
-from deident.config import Config
+from deident.config import Config, Detect
 from deident.document import Document, Patient
 from deident.labels import Label
+from deident.learn.features import RULES
 from deident.lexicons import word_key
 from deident.pipeline import Pipeline
 from deident.policy import Action
@@ -101,10 +102,13 @@ KNOWN = (Label.PATIENT, Label.PHONE, Label.SSN, Label.MEDICALRECORD, Label.IDNUM
 WORDS = frozenset({"gray", "mark", "el"})
 
 
+RULED = Config(detect=Detect(detectors=("known", *RULES)))
+
+
 @cache
 def _marked() -> tuple[tuple[Document, Document], ...]:
     """Notes with their gold spans, and with what is found besides."""
-    pipeline = Pipeline.from_config(Config())
+    pipeline = Pipeline.from_config(RULED)
     docs = list(corpus.load(corpus.OWN, split="train"))[:60]
     return tuple(
         (doc, doc.with_spans(resolve([*doc.spans, *pipeline.detect(Document(doc.id, doc.text)).spans]))) for doc in docs
@@ -114,7 +118,7 @@ def _marked() -> tuple[tuple[Document, Document], ...]:
 @pytest.mark.parametrize("manner", [Action.TAG, Action.RANDOM, Action.NUMBER])
 def test_safe_harbor_closes(manner: Action, roster: Path) -> None:
     """Detectors and roster, run again on the output, find no original."""
-    pipeline = Pipeline.from_config(Config())
+    pipeline = Pipeline.from_config(RULED)
     chosen = policy.load("safe-harbor").shown_as(manner)
     treat = chosen.treatment(as_of=2025, run_key=bytes(range(32)))
     verifier = Verifier(roster)

@@ -66,6 +66,10 @@ Providers = Annotated[
 ]
 WholeRoster = Annotated[bool, typer.Option("--whole-roster", help="Every row of the roster holds for all notes.")]
 Model = Annotated[Path | None, typer.Option("--model", help="Folder of a model, for the detector 'learned'.")]
+Engine = Annotated[str | None, typer.Option("--engine", help="Model that is shipped: fast, balanced (the default).")]
+Recall = Annotated[
+    float | None, typer.Option("--recall", help="Share of identifiers wanted found, as 0.99, by the model's curve.")
+]
 OwnPatterns = Annotated[
     list[Path] | None, typer.Option("--patterns", help="A TOML file of patterns of one's own; may be repeated.")
 ]
@@ -130,6 +134,8 @@ def detect_command(
     whole_roster: WholeRoster = False,
     patterns: OwnPatterns = None,
     model: Model = None,
+    engine: Engine = None,
+    recall: Recall = None,
     patient_path: PatientPath = None,
     patient_column: PatientColumn = None,
     patient_map: PatientMap = None,
@@ -149,7 +155,8 @@ def detect_command(
     from deident.formats import jsonl
 
     known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
-    config = _config(config_file, detectors, max_bytes, found_by=known | {"patterns": patterns, "model": model})
+    learned = {"patterns": patterns, "model": model, "engine": engine, "recall": recall}
+    config = _config(config_file, detectors, max_bytes, found_by=known | learned)
     config = _grouped(config, patient_path, patient_column, patient_map)
     outcome = batch.Outcome()
     forms = batch.Forms(read_as, None, config.limits.file_bytes)
@@ -202,6 +209,8 @@ def scrub_command(
     whole_roster: WholeRoster = False,
     patterns: OwnPatterns = None,
     model: Model = None,
+    engine: Engine = None,
+    recall: Recall = None,
     config_file: ConfigFile = None,
     max_bytes: MaxBytes = None,
     workers: Workers = 0,
@@ -233,7 +242,8 @@ def scrub_command(
     from deident import batch
 
     known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
-    config = _config(config_file, detectors, max_bytes, found_by=known | {"patterns": patterns, "model": model})
+    learned = {"patterns": patterns, "model": model, "engine": engine, "recall": recall}
+    config = _config(config_file, detectors, max_bytes, found_by=known | learned)
     config = _scrubbed_by(config, policy_name, replacement, key_file, as_of, spans, fixed_width=fixed_width)
     config = _kept_in(config, vault, vault_key, vault_passphrase)
     config = _grouped(config, patient_path, patient_column, patient_map)
@@ -587,6 +597,8 @@ def explain_command(
     whole_roster: WholeRoster = False,
     patterns: OwnPatterns = None,
     model: Model = None,
+    engine: Engine = None,
+    recall: Recall = None,
     config_file: ConfigFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -598,7 +610,8 @@ def explain_command(
     from deident.pipeline import Pipeline
 
     known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
-    config = _config(config_file, detectors, None, found_by=known | {"patterns": patterns, "model": model})
+    learned = {"patterns": patterns, "model": model, "engine": engine, "recall": recall}
+    config = _config(config_file, detectors, None, found_by=known | learned)
     pipeline = Pipeline.from_config(config)
     doc = Document("text", sys.stdin.read() if text == "-" else text)
     found = [(span, detector.why(span)) for detector in pipeline.detectors for span in detector.detect(doc)]
@@ -804,6 +817,8 @@ def serve_command(
     whole_roster: WholeRoster = False,
     patterns: OwnPatterns = None,
     model: Model = None,
+    engine: Engine = None,
+    recall: Recall = None,
     config_file: ConfigFile = None,
 ) -> None:
     """Serve detecting and scrubbing over HTTP; the text of requests is neither logged nor kept.
@@ -817,7 +832,8 @@ def serve_command(
     from deident.service import run
 
     known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
-    config = _config(config_file, detectors, None, found_by=known | {"patterns": patterns, "model": model})
+    learned = {"patterns": patterns, "model": model, "engine": engine, "recall": recall}
+    config = _config(config_file, detectors, None, found_by=known | learned)
     config = _scrubbed_by(config, policy_name, replacement, key_file)
     service = _service(config, host, port, token_file, tls_cert, tls_key)
     config = replace(config, service=replace(service, workers=workers or service.workers))

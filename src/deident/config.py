@@ -24,14 +24,16 @@ T = TypeVar("T")
 class Detect:
     """Who looks, with what; then how their finds are joined."""
 
-    detectors: tuple[str, ...] = ("known", "patterns", "nlm", "mimic", "institutions", "professions")
+    detectors: tuple[str, ...] = ("known", "learned")
+    engine: str = "balanced"  # which of the shipped models "learned" reads with: fast, balanced
     patterns: tuple[str, ...] = ()  # pattern files of the user's own
     roster: str = ""  # CSV of known patients
     providers: str = ""  # CSV of a site's providers, whose names hold for all notes
     whole_roster: bool = False  # whether every row of the roster holds for all notes, not only its patient's
-    model: str = ""  # folder of a trained model, for the detector "learned"
     llm_url: str = ""  # address of a language model on a machine of one's own, for the detector "llm"
     llm_model: str = ""  # what that model is called there
+    model: str = ""  # folder of a trained model, for the detector "learned", in place of a shipped one
+    recall: float = 0.0  # the share of identifiers wanted found, by the model's curve; 0: where it is set
     names: str = "all"  # whose known names are used: none, patient, all
     least: float = 0.0  # finds of a lower score are dropped
     overlaps: str = "longest"  # whose label stands where finds overlap

@@ -63,8 +63,10 @@ class Pipeline:
         settings = config.detect
         if not settings.detectors:
             raise UsageError("no detector is named: nothing would be found, and everything would stay")
+        # a pattern of the user's own always counts, whoever looks besides
+        own = ("patterns",) if settings.patterns and "patterns" not in settings.detectors else ()
         return cls(
-            tuple(detect.load(name, settings) for name in settings.detectors),
+            tuple(detect.load(name, settings) for name in (*settings.detectors, *own)),
             policy.treatment(config.scrub, key=key, run_key=run_key),
             tuple(step(name) for name in settings.steps),
             check_policy(settings.overlaps),

@@ -1,4 +1,4 @@
-"""What a trained model finds. The model is a folder (`learn/store.py`), one of ours by default."""
+"""What a trained model finds: one of those shipped in `models/`, or that of a folder (`learn/store.py`)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,10 +7,8 @@ from pathlib import Path
 from threading import local
 
 from deident.document import Document, Span
-from deident.errors import UsageError
+from deident.errors import UnknownNameError, UsageError
 from deident.learn import store
-
-SHIPPED = "crf"
 
 
 @dataclass
@@ -37,9 +35,27 @@ class Learned:
         )
 
 
-def detector(*, model: str = "") -> Learned:
-    """model: the folder of a trained model; none: the one that is shipped."""
-    folder = Path(model) if model else Path(str(files("deident") / "models" / SHIPPED))
-    if not model and not folder.is_dir():
-        raise UsageError("no model is shipped with this version: name the folder of a trained one ([detect] model)")
-    return Learned(store.load(folder))
+def detector(*, model: str = "", engine: str = "balanced", recall: float = 0.0) -> Learned:
+    """model: the folder of a trained model; none: the one shipped under the engine's name.
+    recall: the share of identifiers wanted found; the model must know a setting that found as many on notes unseen.
+    """
+    shipped = Path(str(files("deident") / "models"))
+    names = sorted(folder.name for folder in shipped.iterdir() if (folder / "manifest.json").is_file())
+    if not model and engine not in names:
+        raise UnknownNameError("engine", engine, names)
+    loaded = store.load(Path(model) if model else shipped / engine)
+    return Learned(loaded, _bias(loaded.manifest, recall) if recall else 0.0)
+
+
+def _bias(manifest: store.Manifest, recall: float) -> float:
+    """What is to be added to the manifest's bias for this recall, by the curve measured when the model was made."""
+    curve: list[tuple[float, float, float]] = [tuple(point) for point in manifest.scores.get("curve", ())]
+    if not 0.0 < recall < 1.0:
+        raise UsageError("the wanted recall is a share between 0 and 1, as 0.99")
+    if not curve:
+        raise UsageError("the model has no curve, so no recall can be wanted of it: leave the recall out")
+    for bias, found, _ in sorted(curve):
+        if found >= recall:
+            return bias - manifest.bias
+    best = max(found for _, found, _ in curve)
+    raise UsageError(f"the model's curve ends at a recall of {best:.4f}: ask for no more")
