@@ -45,12 +45,13 @@ def recased(documents: Sequence[Document], share: float, *, seed: int) -> list[D
     count = min(round(share * len(documents)), len(documents) // 2)
     drawn = random.sample(range(len(documents)), 2 * count)
     upper, lower = drawn[:count], drawn[count:]
-    return [_cased(documents[at], str.upper) for at in sorted(upper)] + [
-        _cased(documents[at], str.lower) for at in sorted(lower)
+    return [cased(documents[at], str.upper) for at in sorted(upper)] + [
+        cased(documents[at], str.lower) for at in sorted(lower)
     ]
 
 
-def _cased(doc: Document, change: Callable[[str], str]) -> Document:
+def cased(doc: Document, change: Callable[[str], str]) -> Document:
+    """The note in capitals (`str.upper`) or small letters (`str.lower`), its spans where they were."""
     # a letter whose other case is longer ("ß") stays, so that no offset moves
     text = "".join(new if len(new := change(char)) == 1 else char for char in doc.text)
     return replace(doc, text=text)
