@@ -62,7 +62,9 @@ def row(name: str, model: store.Model, took: float, splits: Splits) -> str:
 
 def sets(splits: Splits, _: Path | None) -> Iterator[str]:
     yield f"P R F of: {HEADS}; seconds of processor time to learn"
-    for name in features.SETS:
+    for name, made in features.SETS.items():
+        if name in ("beside", "decisions") or not (made().words or made().texts):
+            continue  # what a network sees beside its words, and what an SVM sees of other systems, are no sets alone
         for learner in ("svm", "crf"):
             try:
                 yield row(f"{name} {learner}", *learned(splits, learner, name, {}), splits)
@@ -86,6 +88,8 @@ def parts(splits: Splits, folder: Path | None) -> Iterator[str]:
     yield row("hybrid, headers learned from", *learned(splits, "hybrid", "deident", {"filter": "false"}), splits)
     yield row("two-stage deident", *learned(splits, "two-stage", "deident", {}), splits)
     yield row("two-stage illinois", *learned(splits, "two-stage", "illinois", {}), splits)
+    for name, said in (("multi", {}), ("multi, our CRF among the bases", {"ours": "true"})):
+        yield row(name, *learned(splits, "multi", "decisions", said), splits)
     if folder is None:
         yield "EasyAdapt: not run, --general-dir was not given"
         return

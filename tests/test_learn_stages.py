@@ -1,20 +1,25 @@
 """Learners of several parts: the hybrid, two stages; selected features; tokens that are not learned from."""
 
+import itertools
+import json
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from deident import corpus
+from deident import corpus, evaluate
 from deident.document import Document, Span
 from deident.errors import FormatError, UsageError
 from deident.labels import Label
-from deident.learn import bridge, crf, examples, hybrid, store, tagged, train, two_stage
+from deident.learn import blend, bridge, crf, examples, hybrid, multi, store, tagged, train, two_stage
 from deident.learn import columns as c
+from deident.learn.bits import bits_of_name
 from deident.learn.columns import Page
 from deident.learn.features import FeatureSet, TextUse, Use, feature_set
-from deident.learn.tables import names_of
+from deident.learn.tables import Decoder, names_of
 from deident.view import view
 
 
@@ -26,16 +31,25 @@ def notes() -> tuple[Document, ...]:
 QUICK = {"passes": "4", "averaged": "1"}
 
 
+def _quick(name: str) -> dict[str, str]:
+    return {"passes": QUICK["passes"]} if name == "multi" else QUICK
+
+
 @pytest.fixture(scope="module")
 def made() -> dict[str, store.Model]:
     """A model of each learner, of the same few notes."""
     return {
         name: train.train(
-            notes()[:30], features="wideid", learner=name, options=train.options_of(name, QUICK | more), sources=sources
+            notes()[:30],
+            features="wideid",
+            learner=name,
+            options=train.options_of(name, _quick(name) | more),
+            sources=sources,
         )
         for name, more, sources in (
             ("hybrid", {"general": "true"}, [general()]),
             ("two-stage", {"parts": "2"}, ()),
+            ("multi", {"parts": "2", "bases": "svm:statdeid,crf:mist"}, ()),
         )
     }
 
@@ -46,7 +60,7 @@ def general() -> list[Document]:
     return [Document("g", text, tuple(Span(text.index(n), text.index(n) + len(n), label) for n, label in names))] * 3
 
 
-@pytest.mark.parametrize("name", ["hybrid", "two-stage"])
+@pytest.mark.parametrize("name", ["hybrid", "two-stage", "multi"])
 def test_models_of_parts_come_back_from_disk(name: str, made: dict[str, store.Model], tmp_path: Path) -> None:
     model = made[name]
     store.save(model, tmp_path / "m")
@@ -57,7 +71,8 @@ def test_models_of_parts_come_back_from_disk(name: str, made: dict[str, store.Mo
     assert sum(len(doc.spans) for doc in first) > 30
     same = sum(len(set(a.spans) & set(b.spans)) for a, b in zip(first, second, strict=True))
     assert same > 0.98 * sum(len(doc.spans) for doc in first)  # weights are kept in 16 bits
-    (tmp_path / "m" / "parts.json").write_text("[]", encoding="utf-8")
+    inner = tmp_path / "m" / ("crf-mist/manifest.json" if name == "multi" else "parts.json")
+    inner.write_text("[]", encoding="utf-8")
     with pytest.raises(FormatError, match="is not a model"):
         store.load(tmp_path / "m")
 
@@ -229,3 +244,126 @@ def test_every_feature_is_once_for_all_domains_and_once_for_its_own() -> None:
     values = np.arange(10, dtype=np.float32)[:, None]
     wanted = [key + (own if own >= 0 else 0) for key, own in enumerate(made.target.tolist())]
     assert examples.folded(values, made)[:, 0].tolist() == wanted
+
+
+# --- systems above systems ---
+
+
+def test_the_multi_de_identifier_judges_decisions_alone(made: dict[str, store.Model]) -> None:
+    model = made["multi"]
+    assert isinstance(model, multi.Multi)
+    assert set(model.bases) == {"svm:statdeid", "crf:mist"}
+    assert model.manifest.features == "decisions"
+    keys = set(model.weights.keys.tolist())
+    for place in (0,):
+        for said in ("svm:statdeid B-DATE", "svm:statdeid DATE", "crf:mist DATE"):
+            assert bits_of_name(f"earlier[{place}]={said}") in keys
+    docs = [Document(doc.id, doc.text) for doc in notes()[30:50]]
+    alone = {name: list(train.predict(base, docs)) for name, base in model.bases.items()}
+    found = list(train.predict(model, docs))
+    gold = evaluate.by_id(notes()[30:50])
+
+    def f(docs: list[Document]) -> float:
+        return evaluate.headline(evaluate.score(gold, evaluate.by_id(docs)))["binary-hipaa"]["f"]
+
+    assert f(found) > min(f(docs) for docs in alone.values())
+
+
+def test_a_multi_of_two_classes() -> None:
+    options = multi.Options(bases="crf:mist", parts=2, classes="two", passes=4)
+    model = train.train(notes()[:20], learner="multi", options=options)
+    assert model.manifest.labels == ("O", "I-OTHER")
+
+
+def test_unusable_bases_are_named() -> None:
+    for bases, what in (("crf:nothing", "feature set"), ("oracle:mist", "learner"), (" ,", "needs a base")):
+        with pytest.raises(UsageError, match=what):
+            train.train(notes()[:4], learner="multi", options=multi.Options(bases=bases))
+    with pytest.raises(UsageError, match="does not adapt"):
+        train.train(notes()[:4], learner="multi", sources=[general()])
+
+
+@pytest.fixture(scope="module")
+def pair() -> tuple[store.Model, store.Model]:
+    """Two taggers of some of the notes, which know different features."""
+    quick = train.options_of("crf", QUICK)
+    one, two = (train.train(notes()[:25], features=name, options=quick) for name in ("wideid", "mist"))
+    return one, two
+
+
+def covered(docs: Iterable[Document]) -> set[tuple[str, int]]:
+    return {(doc.id, at) for doc in docs for span in doc.spans for at in range(span.start, span.end)}
+
+
+def test_blends_join_what_their_members_find(pair: tuple[store.Model, store.Model]) -> None:
+    docs = [Document(doc.id, doc.text) for doc in notes()[30:50]]
+    alone = [covered(train.predict(model, docs)) for model in pair]
+    found = {
+        how: covered(train.predict(blend.of([*pair, pair[0]] if how == "vote" else pair, how=how), docs))
+        for how in blend.WAYS
+    }
+    assert found["union"] == alone[0] | alone[1]
+    assert found["vote"] == alone[0]  # two votes of three
+    assert found["average"] not in alone
+    assert found["average"] >= alone[0] & alone[1] or len(found["average"]) > len(alone[0] & alone[1])
+    same = covered(train.predict(blend.of([pair[0], pair[0]]), docs))
+    # the best path is not always that of the best tag of each token
+    assert len(same & alone[0]) > 0.9 * len(same | alone[0])
+
+
+def test_an_average_follows_its_weights_and_its_bias(pair: tuple[store.Model, store.Model]) -> None:
+    docs = [Document(doc.id, doc.text) for doc in notes()[30:40]]
+    first = covered(train.predict(blend.of(pair, weights=(1e6, 1.0)), docs))
+    second = covered(train.predict(blend.of(pair, weights=(1.0, 1e6)), docs))
+    assert first != second
+    whole = blend.of(pair)
+    sizes = [len(covered(train.predict(train.biased(whole, bias), docs))) for bias in (-2.0, 0.0, 2.0)]
+    assert sizes[0] < sizes[1] < sizes[2]
+
+
+def test_a_blend_comes_back_from_disk(pair: tuple[store.Model, store.Model], tmp_path: Path) -> None:
+    docs = [Document(doc.id, doc.text) for doc in notes()[30:36]]
+    store.save(pair[0], tmp_path / "one")
+    made = blend.of(pair, places=("../one", "two"))
+    store.save(made, tmp_path / "both")
+    assert sorted(path.name for path in (tmp_path / "both").iterdir()) == ["manifest.json", "two"]
+    again = covered(train.predict(store.load(tmp_path / "both"), docs))
+    first = covered(train.predict(made, docs))
+    assert len(first & again) > 0.99 * len(first | again)  # weights are kept in 16 bits
+    manifest = json.loads((tmp_path / "both" / "manifest.json").read_text(encoding="utf-8"))
+    for members in (["/etc", "two"], ["../../one", "two"], ["two"], "two", [".", "two"], ["../..", "two"]):
+        manifest["options"]["members"] = members
+        (tmp_path / "both" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+        with pytest.raises(FormatError, match="is not a model"):
+            store.load(tmp_path / "both")
+
+
+def test_blends_that_make_no_sense_are_refused(pair: tuple[store.Model, store.Model]) -> None:
+    senseless: list[dict[str, Any]] = [
+        {"how": "best"}, {"weights": (1.0,)}, {"weights": (1.0, -1.0)}, {"least": 2}, {"how": "vote", "least": 3}
+    ]  # fmt: skip
+    for more in senseless:
+        with pytest.raises(UsageError):
+            blend.of(pair, **more)
+    with pytest.raises(UsageError, match="two models"):
+        blend.of(pair[:1])
+    with pytest.raises(UsageError, match="no chances"):
+        blend.of([pair[0], blend.of(pair, how="vote")]).finder()
+
+
+def test_the_chances_of_all_tags_are_those_of_enumeration(pair: tuple[store.Model, store.Model]) -> None:
+    random = np.random.default_rng(3)
+    labels = ("O", "B-DATE", "I-DATE")
+    moves, first = (random.normal(size=size).astype(np.float32) for size in ((3, 3), (3,)))
+    decoder = Decoder(labels, moves, first)
+    scores = random.normal(size=(5, 3)).astype(np.float32) * 2
+    expected = np.zeros((5, 3))
+    for path in itertools.product(range(3), repeat=5):
+        legal = all(now != 2 or (at > 0 and path[at - 1] in (1, 2)) for at, now in enumerate(path))
+        if legal:
+            value = first[path[0]] + sum(scores[at, now] for at, now in enumerate(path))
+            value += sum(moves[a, b] for a, b in itertools.pairwise(path))
+            for at, now in enumerate(path):
+                expected[at, now] += np.exp(value)
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert np.allclose(decoder.marginals(scores.copy(), [(0, 5)]), expected, atol=1e-5)

@@ -779,6 +779,29 @@ def cv_command(
     typer.echo(json.dumps(rows, indent=1) if as_json else "\n\n".join(tables))
 
 
+@app.command("blend")
+def blend_command(
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Folders of models.")],
+    out: Annotated[Path, typer.Option("-o", "--output", metavar="MODEL", help="Folder of the blend.")],
+    how: Annotated[str, typer.Option("--how", help="average, vote or union.")] = "average",
+    weights: Annotated[
+        list[float] | None, typer.Option("--weight", help="Of each model in turn, for an average; repeatable.")
+    ] = None,
+    least: Annotated[int, typer.Option("--least", help="How many must agree, for a vote; 0: more than half.")] = 0,
+    bias: Bias = 0.0,
+) -> None:
+    """Join models into one that reads with all of them.
+
+    Example: deident blend crf/ network/ --how average --weight 1 --weight 2 -o both
+    """
+    from deident.learn import blend, store, train
+
+    store.check_room(out)
+    made = blend.of([store.load(folder) for folder in models], how=how, weights=weights or (), least=least)
+    store.save(train.biased(made, bias), out)
+    typer.echo(f"{out} reads with {len(models)} models ({how})", err=True)
+
+
 @keys.command("new")
 def key_new(file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the key goes.")]) -> None:
     """Make a key file that only you can read. Whoever has it can draw the same stand-ins.

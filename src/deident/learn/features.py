@@ -337,6 +337,12 @@ def uth() -> FeatureSet:
     return _union("uth", uth_quantitative(), uth_names())
 
 
+def decisions() -> FeatureSet:
+    """What the systems under the multi-de-identifier decide of a token (Tafvizi 2011, figure 1-2), those of MIMIC's
+    rules among them."""
+    return FeatureSet("decisions", words=(), texts=(TextUse(c.earlier, (0,)), TextUse(c.rule, (0,))), rules=("mimic",))
+
+
 EARLIER = "+earlier"  # a set's name with this behind it: the set, and the finds of earlier models
 
 
@@ -381,7 +387,7 @@ SETS: Mapping[str, Callable[[], FeatureSet]] = MappingProxyType(
         for make in (
             deident, deident_fast, none, beside, statdeid, stanford, mist, illinois, mimic, mega, wideid, dernoncourt,
             uth_baseline,
-            uth_quantitative, uth_names, uth,
+            uth_quantitative, uth_names, uth, decisions,
         )
     }
 )  # fmt: skip

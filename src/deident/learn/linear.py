@@ -13,6 +13,7 @@ import numpy as np
 
 from deident.document import Document, Span
 from deident.learn import bridge, pages
+from deident.learn.bits import Floats
 from deident.learn.columns import Page
 from deident.learn.features import FeatureSet, feature_set
 from deident.learn.store import Manifest, unreadable
@@ -92,6 +93,11 @@ class Finder:
     def find(self, documents: Iterable[Document], *, bias: float = 0.0) -> Iterator[list[Span]]:
         for doc in documents:
             yield found(self._lay_out(doc), self._tables, bias=self._bias + bias)
+
+    def chances(self, doc: Document) -> Floats:
+        """P(tag | text) of each tag at each token; the manifest's bias has no part in it."""
+        scores, units = self._tables.scores(self._lay_out(doc))
+        return self._tables.decoder.marginals(scores, units)
 
 
 def load(folder: Path, manifest: Manifest) -> Linear:

@@ -123,6 +123,10 @@ class Finder:
             tagged = self._decoder.decode(scores, stretches, bias=self._bias + bias)
             yield bridge.spans_of_path(page.view.tokens, tagged.path, tagged.labels, tagged.likely, source="learned")
 
+    def chances(self, doc: Document) -> Floats:
+        """P(tag | text) of each tag at each token; the manifest's bias has no part in it."""
+        return self._decoder.marginals(*self._scorer.scores(self._lay_out(doc)))
+
 
 def files(folder: Path, *names: str) -> dict[str, bytes]:
     """The files of a model, whole."""

@@ -71,9 +71,7 @@ def save(model: Model, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
     try:
-        model.write(made)
-        manifest = json.dumps(asdict(model.manifest), indent=2, ensure_ascii=False)
-        (made / "manifest.json").write_text(manifest + "\n", encoding="utf-8")
+        put(model, made)
         made.chmod(0o755)
         old = folder.with_name(f".{folder.name}.old")
         if folder.exists():
@@ -83,6 +81,13 @@ def save(model: Model, folder: Path) -> None:
     except BaseException:
         shutil.rmtree(made, ignore_errors=True)
         raise
+
+
+def put(model: Model, folder: Path) -> None:
+    """Writes a model into a folder that is there: its own, or that of a model of which it is a part."""
+    model.write(folder)
+    manifest = json.dumps(asdict(model.manifest), indent=2, ensure_ascii=False)
+    (folder / "manifest.json").write_text(manifest + "\n", encoding="utf-8")
 
 
 def check_room(folder: Path) -> None:

@@ -192,13 +192,14 @@ def _viterbi(
 
 @compiled
 def _chances(
-    scores: Floats, moves: Floats, first: Floats, reach: float, label: int, chances: Floats, likely: Floats,
-    active: Bytes, counts: Ints,
+    scores: Floats, moves: Floats, first: Floats, reach: float, label: int, chances: Floats, every: Floats,
+    likely: Floats, active: Bytes, counts: Ints,
 ) -> bool:  # fmt: skip
     """P(tag is not `label` | text) of every token. `moves` and `first` are exponentials.
 
     Of each token only the tags within `reach` of its best one are followed; False where that leaves no path.
-    likely, active, counts: room, which the caller gives.
+    every: where it has rows, they become P(tag | text) of each tag. likely, active, counts: room, which the caller
+    gives.
     """
     length, size = scores.shape
     for place in range(length):
@@ -241,6 +242,10 @@ def _chances(
         if not whole > 0.0:
             return False
         chances[place] = (whole - own) / whole
+        if len(every):
+            for number in range(counts[place]):
+                tag = active[place, number]
+                every[place, tag] = likely[place, tag] * behind[tag] / whole
         if place == 0:
             break
         top = scores[place, 0]
@@ -361,12 +366,24 @@ class Decoder:
 
     def _chances(self, scores: Floats, spans: Sequence[tuple[int, int]], out: int) -> Floats:
         found = np.empty(len(scores), dtype=np.float32)
+        self._judge(scores, spans, out, found, np.zeros((0, scores.shape[1]), dtype=np.float32))
+        return found
+
+    def marginals(self, scores: Floats, spans: Sequence[tuple[int, int]]) -> Floats:
+        """P(tag | text) of each tag at each token, for those who set models side by side."""
+        every = np.zeros_like(scores)
+        self._judge(scores, spans, self.labels.index(bridge.OUT), np.empty(len(scores), dtype=np.float32), every)
+        return every
+
+    def _judge(self, scores: Floats, spans: Sequence[tuple[int, int]], out: int, found: Floats, every: Floats) -> None:
         room = np.empty_like(scores), np.empty(scores.shape, dtype=np.uint8), np.empty(len(scores), dtype=np.int32)
         for start, end in spans:
+            given = self._moves_exp, self._first_exp
             for reach in (_REACH, _FURTHER):
-                if _chances(scores[start:end], self._moves_exp, self._first_exp, reach, out, found[start:end], *room):
+                part = every[start:end]
+                part[:] = 0.0
+                if _chances(scores[start:end], *given, reach, out, found[start:end], part, *room):
                     break
-        return found
 
 
 class _Slots(dict[str, int]):
@@ -596,13 +613,13 @@ class Tables:
         return total, spans
 
     @cached_property
-    def _decoder(self) -> Decoder:
+    def decoder(self) -> Decoder:
         return Decoder(self.weights.labels, self.weights.moves, self.weights.first, free=self._free)
 
     def tag(self, page: c.Page, *, chances: bool = True, bias: float = 0.0) -> Tagged:
         """The best tags, as `Decoder.decode` finds them."""
         total, spans = self.scores(page)
-        return self._decoder.decode(total, spans, chances=chances, bias=bias)
+        return self.decoder.decode(total, spans, chances=chances, bias=bias)
 
 
 def units(page: c.Page, features: FeatureSet) -> list[tuple[int, int]]:
