@@ -175,7 +175,52 @@ def trust(doc: Document, spans: tuple[Span, ...]) -> tuple[Span, ...]:
                 continue
             found.append(Span(seen.starts[place], seen.ends[stop - 1], label, "trusted", TRUSTED - 0.01))
             break
+    found += _misspelt(seen, terms)
     return resolve((*spans, *_uncovered([*found, *spelled], spans)), policy="surest")
+
+
+_LONG = 6  # letters of a name that is looked for with a slip in it
+
+
+def _misspelt(seen: View, terms: Terms) -> Iterator[Span]:
+    """Words that no list knows and that are one slip away from a name: a letter more, less, another, or two changed
+    about."""
+    names = {
+        first: label
+        for first, row in terms.items()
+        for term, label, common in row
+        if len(term) == 1 and not common and len(first) >= _LONG and label.category is Category.NAME
+    }
+    if not names:
+        return
+    slips = {slip: name for name in names for slip in _slips(name)}
+    held: dict[str, str | None] = {}
+    for place, word in enumerate(seen.lower):
+        if word not in held:
+            held[word] = _meant(word, slips) if word not in terms else None
+        name = held[word]
+        if name is not None and not row_of(seen.words[place]).kinds & _NO_NAME:
+            yield Span(seen.starts[place], seen.ends[place], names[name], "trusted", TRUSTED - 0.05)
+
+
+def _slips(word: str) -> Iterator[str]:
+    """The word, and the word without each of its letters: two words that share one of these are a slip apart."""
+    yield word
+    for place in range(1, len(word)):  # the first letter is seldom mistaken
+        yield word[:place] + word[place + 1 :]
+
+
+def _meant(word: str, slips: Mapping[str, str]) -> str | None:
+    if len(word) < _LONG - 1 or not word.isalpha() or _is_known(word):
+        return None
+    return next((slips[slip] for slip in _slips(word) if slip in slips), None)
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_known(word: str) -> bool:
+    """Whether any list has the word: as English, in medicine, or as a name, which is then another one."""
+    row = lexicons.words().get(word)
+    return row.lower > 0 or row.clinical > 0 or bool(row.kinds)
 
 
 # "P-R-I-C-E", "P. R. I. C. E."
