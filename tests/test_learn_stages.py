@@ -9,17 +9,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deident import corpus, evaluate
 from deident.document import Document, Span
 from deident.errors import FormatError, UsageError
 from deident.labels import Label
-from deident.learn import blend, bridge, crf, examples, hybrid, multi, store, tagged, train, two_stage
+from deident.learn import blend, bridge, crf, examples, hybrid, linear, multi, pages, store, tagged, train, two_stage
 from deident.learn import columns as c
 from deident.learn.bits import bits_of_name
 from deident.learn.columns import Page
 from deident.learn.features import FeatureSet, TextUse, Use, feature_set
-from deident.learn.tables import Decoder, names_of
+from deident.learn.tables import (
+    Decoder,
+    _around,  # pyright: ignore[reportPrivateUsage]
+    names_of,
+)
 from deident.view import view
 
 
@@ -367,3 +373,22 @@ def test_the_chances_of_all_tags_are_those_of_enumeration(pair: tuple[store.Mode
                 expected[at, now] += np.exp(value)
     expected /= expected.sum(axis=1, keepdims=True)
     assert np.allclose(decoder.marginals(scores.copy(), [(0, 5)]), expected, atol=1e-5)
+
+
+def test_quick_chances_are_those_of_all_tokens(pair: tuple[store.Model, store.Model]) -> None:
+    assert isinstance(pair[0], linear.Linear)
+    tables, lay_out = pair[0].tables(), pages(pair[0].features)
+    for text in ["", "Ada", "Seen 3/4/21 by Dr. Lund.", *(doc.text for doc in notes()[30:40])]:
+        page = lay_out(Document("a", text))
+        slow, quick = tables.tag(page), tables.tag(page, quick=True)
+        assert (slow.path == quick.path).all()
+        found = slow.path != slow.labels.index(bridge.OUT)
+        assert np.allclose(slow.likely[found], quick.likely[found], atol=0.02)
+
+
+@given(st.lists(st.booleans(), max_size=40), st.integers(0, 5))
+def test_what_lies_around(marked: list[bool], distance: int) -> None:
+    around = _around(np.array(marked, dtype=np.bool_), distance)
+    assert around.tolist() == [
+        any(marked[max(0, place - distance) : place + distance + 1]) for place in range(len(marked))
+    ]

@@ -78,7 +78,7 @@ def read_parts(folder: Path) -> Parts:
 
 def found(page: Page, tables: Tables, *, bias: float = 0.0, source: str = "learned") -> list[Span]:
     """The spans that a tagger finds on a page."""
-    tagged = tables.tag(page, bias=bias)
+    tagged = tables.tag(page, quick=True, bias=bias)
     return bridge.spans_of_path(page.view.tokens, tagged.path, tagged.labels, tagged.likely, source=source)
 
 

@@ -120,7 +120,7 @@ class Finder:
         for doc in documents:
             page = self._lay_out(doc)
             scores, stretches = self._scorer.scores(page)
-            tagged = self._decoder.decode(scores, stretches, bias=self._bias + bias)
+            tagged = self._decoder.decode(scores, stretches, quick=True, bias=self._bias + bias)
             yield bridge.spans_of_path(page.view.tokens, tagged.path, tagged.labels, tagged.likely, source="learned")
 
     def chances(self, doc: Document) -> Floats:

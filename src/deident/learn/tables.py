@@ -192,25 +192,26 @@ def _viterbi(
 
 @compiled
 def _chances(
-    scores: Floats, moves: Floats, first: Floats, reach: float, label: int, chances: Floats, every: Floats,
-    likely: Floats, active: Bytes, counts: Ints,
+    scores: Floats, moves: Floats, first: Floats, reach: float, label: int, path: Bytes, near: Bools, chances: Floats,
+    every: Floats, likely: Floats, active: Bytes, counts: Ints,
 ) -> bool:  # fmt: skip
     """P(tag is not `label` | text) of every token. `moves` and `first` are exponentials.
 
-    Of each token only the tags within `reach` of its best one are followed; False where that leaves no path.
-    every: where it has rows, they become P(tag | text) of each tag. likely, active, counts: room, which the caller
-    gives.
+    Of each token only the tags within `reach` of its best one are followed, and where it is not `near` only that of
+    the best path; False where that leaves no path. every: where it has rows, they become P(tag | text) of each tag.
+    likely, active, counts: room, which the caller gives.
     """
     length, size = scores.shape
     for place in range(length):
-        top = scores[place, 0]
-        for tag in range(1, size):
-            top = max(top, scores[place, tag])
+        top = scores[place, path[place]]
+        if near[place]:
+            for tag in range(size):
+                top = max(top, scores[place, tag])
         count = 0
         total = np.float32(0.0)
         for tag in range(size):
             away = scores[place, tag] - top
-            if away < -reach:
+            if away < -reach or (tag != path[place] and not near[place]):
                 continue
             value = np.float32(0.0)
             if place == 0:
@@ -248,9 +249,10 @@ def _chances(
                 every[place, tag] = likely[place, tag] * behind[tag] / whole
         if place == 0:
             break
-        top = scores[place, 0]
-        for tag in range(1, size):
-            top = max(top, scores[place, tag])
+        top = scores[place, path[place]]
+        if near[place]:
+            for tag in range(size):
+                top = max(top, scores[place, tag])
         for number in range(counts[place]):
             tag = active[place, number]
             ahead[tag] = behind[tag] * np.exp(max(scores[place, tag] - top, np.float32(-60.0)))
@@ -272,6 +274,7 @@ def _chances(
 
 _REACH = 18.0  # what is e⁻¹⁸ as likely as the best tag of its token changes no probability by a thousandth of a percent
 _FURTHER = 1e6
+_NEAR = 4  # tokens from a find up to which it matters for its chance what else they might be
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +337,13 @@ class Tagged:
         return self.likely.tolist()
 
 
+def _around(marked: Bools, distance: int) -> Bools:
+    """What is marked, and what lies up to so far from it."""
+    sums = np.concatenate([np.zeros(distance + 1, dtype=np.int32), np.cumsum(marked, dtype=np.int32)])
+    sums = np.concatenate([sums, np.full(distance, sums[-1])])
+    return sums[2 * distance + 1 :] > sums[: len(marked)]
+
+
 class Decoder:
     """From the score of each tag at each token to the best tags: the last step of every learner."""
 
@@ -348,10 +358,19 @@ class Decoder:
         self._first_exp = np.exp(self._first)
 
     def decode(
-        self, scores: Floats, spans: Sequence[tuple[int, int]], *, chances: bool = True, bias: float = 0.0
+        self,
+        scores: Floats,
+        spans: Sequence[tuple[int, int]],
+        *,
+        chances: bool = True,
+        quick: bool = False,
+        bias: float = 0.0,
     ) -> Tagged:
         """The best tags of each stretch of tokens; `bias` is taken from the score of "O", in place, so that more is
-        found (MIST's recall bias)."""
+        found (MIST's recall bias).
+
+        quick: chances are asked for what is found, so tokens far from any find are taken to be what they seem.
+        """
         out = self.labels.index(bridge.OUT)
         if bias:
             scores[:, out] -= np.float32(bias)
@@ -361,28 +380,31 @@ class Decoder:
                 scores[start:end], self._moves, self._first, self._begins, self._free, self._low, self._high,
                 path[start:end],
             )  # fmt: skip
-        likely = self._chances(scores, spans, out) if chances else np.zeros(0, dtype=np.float32)
+        likely = np.zeros(0, dtype=np.float32)
+        if chances:
+            likely = np.empty(len(scores), dtype=np.float32)
+            near = _around(path != out, _NEAR) if quick else path == path
+            self._judge(scores, spans, path, near, likely, np.zeros((0, scores.shape[1]), dtype=np.float32))
         return Tagged(self.labels, path, likely)
-
-    def _chances(self, scores: Floats, spans: Sequence[tuple[int, int]], out: int) -> Floats:
-        found = np.empty(len(scores), dtype=np.float32)
-        self._judge(scores, spans, out, found, np.zeros((0, scores.shape[1]), dtype=np.float32))
-        return found
 
     def marginals(self, scores: Floats, spans: Sequence[tuple[int, int]]) -> Floats:
         """P(tag | text) of each tag at each token, for those who set models side by side."""
         every = np.zeros_like(scores)
-        self._judge(scores, spans, self.labels.index(bridge.OUT), np.empty(len(scores), dtype=np.float32), every)
+        path = np.zeros(len(scores), dtype=np.uint8)
+        self._judge(scores, spans, path, path == path, np.empty(len(scores), dtype=np.float32), every)
         return every
 
-    def _judge(self, scores: Floats, spans: Sequence[tuple[int, int]], out: int, found: Floats, every: Floats) -> None:
+    def _judge(
+        self, scores: Floats, spans: Sequence[tuple[int, int]], path: Bytes, near: Bools, found: Floats, every: Floats
+    ) -> None:
+        out = self.labels.index(bridge.OUT)
+        given = self._moves_exp, self._first_exp
         room = np.empty_like(scores), np.empty(scores.shape, dtype=np.uint8), np.empty(len(scores), dtype=np.int32)
         for start, end in spans:
-            given = self._moves_exp, self._first_exp
+            where, part = (path[start:end], near[start:end]), every[start:end]
             for reach in (_REACH, _FURTHER):
-                part = every[start:end]
                 part[:] = 0.0
-                if _chances(scores[start:end], *given, reach, out, found[start:end], part, *room):
+                if _chances(scores[start:end], *given, reach, out, *where, found[start:end], part, *room):
                     break
 
 
@@ -616,10 +638,10 @@ class Tables:
     def decoder(self) -> Decoder:
         return Decoder(self.weights.labels, self.weights.moves, self.weights.first, free=self._free)
 
-    def tag(self, page: c.Page, *, chances: bool = True, bias: float = 0.0) -> Tagged:
+    def tag(self, page: c.Page, *, chances: bool = True, quick: bool = False, bias: float = 0.0) -> Tagged:
         """The best tags, as `Decoder.decode` finds them."""
         total, spans = self.scores(page)
-        return self.decoder.decode(total, spans, chances=chances, bias=bias)
+        return self.decoder.decode(total, spans, chances=chances, quick=quick, bias=bias)
 
 
 def units(page: c.Page, features: FeatureSet) -> list[tuple[int, int]]:
