@@ -14,13 +14,14 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deident.errors import MissingPackageError, UnknownNameError, UsageError
 from deident.learn import bridge, linear, tagged
 from deident.learn._adagrad import descend, loss_of, shrink
 from deident.learn.bits import Floats, Hashes, bits_of_name
 from deident.learn.columns import Page
-from deident.learn.examples import Examples, adapted, folded, read, runs, selected
+from deident.learn.examples import Examples, Longs, adapted, folded, read, runs, selected
 from deident.learn.features import FeatureSet, feature_set
 from deident.learn.tables import Weights, names_of, units
 from deident.learn.train import Task
@@ -54,11 +55,29 @@ class Options:
     drop_feature: float = 0.1
     drop_words: float = 0.15
     drop_lists: float = 0.05
+    stretch: int = 64  # tokens of a note that are learned from at once
     averaged: int = 4  # the weights of so many last passes are averaged
     patience: int = 1  # passes without gain on what is held out, before the last ones begin
     prune: float = 0.02  # weights nearer to zero are dropped in the end
     seed: int = 1
     costs: tuple[tuple[str, float], ...] = ()
+
+
+def stretches(units: Longs, gold: NDArray[np.uint8], most: int) -> Longs:
+    """The bounds of the units, and of the parts that long ones are cut into, between two tokens that are nothing.
+
+    All tokens of a unit are judged by the weights before it, so in a long one what is common is pushed too far.
+    """
+    free = np.flatnonzero((gold[1:] == 0) & (gold[:-1] == 0)) + 1  # a part may begin here
+    bounds: list[int] = [int(units[0])]
+    for end in units[1:].tolist():
+        while end - bounds[-1] > most:
+            place = int(np.searchsorted(free, bounds[-1] + most))
+            if place == len(free) or free[place] >= end:
+                break
+            bounds.append(int(free[place]))
+        bounds.append(end)
+    return np.array(bounds, dtype=np.int64)
 
 
 def _silent(number: int, loss: float) -> None:
@@ -130,18 +149,18 @@ class CRF:
         drop = np.array([options.drop_feature, options.drop_words, options.drop_lists], dtype=np.float32)
         keep = np.float32(1.0 - options.drop_feature)  # what was hidden while learning is always seen in use
         mean, mean_moves, taken = np.zeros_like(values), np.zeros_like(moves), 0
-        learned_from = data.units[: len(data.units) - data.held]
+        learned_from = stretches(data.units[: len(data.units) - data.held], data.gold, options.stretch)
         last, best, since = options.passes, np.inf, 0
         for number in range(options.passes):
             order = random.permutation(len(learned_from) - 1).astype(np.int64)
             rate = options.rate * (1.0 - 0.8 * number / options.passes)
             loss = descend(
-                order, data.units, data.bounds, data.features, data.kinds, data.gold, costs, values, squares, moves,
+                order, learned_from, data.bounds, data.features, data.kinds, data.gold, costs, values, squares, moves,
                 move_squares, rate, drop, int(random.integers(1 << 30)),
             )  # fmt: skip
             shrink(values, squares, options.l1, options.l2)
             if data.held:
-                among = np.arange(len(learned_from) - 1, len(data.units) - 1)
+                among = np.arange(len(data.units) - 1 - data.held, len(data.units) - 1)
                 loss = loss_of(among, data.units, data.bounds, data.features, data.gold, values, moves, keep)
                 since = 0 if loss < best else since + 1
                 best = min(best, loss)
