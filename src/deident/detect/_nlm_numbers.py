@@ -17,6 +17,7 @@ from typing import Any
 from deident import labels, lexicons
 from deident.detect._nlm_words import KEPT, classes
 from deident.labels import Label
+from deident.lexicons import Kind
 from deident.view import View, row_of
 
 NO_LEAD = "?"
@@ -222,8 +223,12 @@ _FILL = re.compile(
         [)]?[\s:\#=.|*-]{0,6}+""",
     re.VERBOSE | re.IGNORECASE,
 )
+_ID_NO = re.compile(r"IDNo(?=[.:#\d])")  # "SpecimenIDNo.0B44817729"
 _CHUNK = re.compile(r"[A-Za-z0-9]{1,24}+(?:(?:[/.]|-\s{0,4}+)[A-Za-z0-9]{1,16}+){0,6}+")
 _GLUED_WORD = re.compile(r"(?<=\d)(?:[A-Z][a-z]{2,24}+|[A-Z]{3,24}+|[a-z]{4,24}+)$")  # "MRN:B4471902DOB"
+# What follows is another field: "0B44817729|LabAccessionQ190614", "58113|RadiologyExam"
+_GLUED_FIELD = re.compile(r"(?<=\d)(?:[A-Z][a-z]{3}|[A-Z][a-z]{2}(?=[A-Z])|(?:MRN|CSN|DOB|plate|page)(?![a-z]))")
+_WORD_BEFORE = re.compile(r"[A-Z][a-z]{3,24}+(?=\d)")  # "Percocet5-325", "Care06/14/2019"
 _SPACED = re.compile(
     r"[A-Z0-9]{1,10}+(?:[ -][A-Z]{0,6}+\d{1,12}+[A-Z]{0,6}+){1,5}(?![\w/])"
     r"|[A-Z]{1,4}[ ]\d{2,10}(?:[ -]\d{1,6}){0,3}(?![\w/])"
@@ -276,6 +281,21 @@ _CUES: MappingProxyType[str, tuple[Label, int]] = MappingProxyType(
 )
 
 
+def _cut(chunk: str) -> str:
+    """A chunk up to the word or field that is glued to its digits, where enough digits stand before that."""
+    field = _GLUED_FIELD.search(chunk)
+    if field is not None and sum(map(str.isdigit, chunk[: field.start()])) > 3:
+        return chunk[: field.start()]
+    return _GLUED_WORD.sub("", chunk)
+
+
+@lru_cache(maxsize=KEPT)
+def _is_clinical(word: str) -> bool:
+    """Whether a word that stands glued before digits is of medicine: "Care06/14"; not "Room4471"."""
+    row = row_of(word)
+    return (row.clinical > 0 or bool(row.kinds & Kind.DRUG)) and word.lower() not in _CUES
+
+
 def _identifier(view: View, index: int) -> Found | None:
     """What stands behind an identifier's name."""
     text, word = view.text, view.words[index].lower()
@@ -290,8 +310,10 @@ def _identifier(view: View, index: int) -> Found | None:
     if cue is None or view.words[index] == "pH":
         return None
     label, least = cue
-    fill = _FILL.match(text, view.ends[index])
-    start = fill.end() if fill is not None else view.ends[index]
+    glued = _ID_NO.match(text, view.ends[index])
+    start = glued.end() if glued is not None else view.ends[index]
+    fill = _FILL.match(text, start)
+    start = fill.end() if fill is not None else start
     if start >= len(text) or text.count("\n", view.ends[index], start) > 1:
         return None
     marked = any(char in ":#=" for char in text[view.ends[index] : start]) or word == "#"
@@ -310,7 +332,10 @@ def _identifier(view: View, index: int) -> Found | None:
     match = _SPACED.match(text, start) or _CHUNK.match(text, start)
     if match is None:
         return None
-    chunk = _GLUED_WORD.sub("", match[0])
+    chunk = _cut(match[0])
+    before = _WORD_BEFORE.match(chunk)
+    if (before is not None and _is_clinical(before[0])) or (label is Label.SSN and chunk[0] not in "0123456789xX"):
+        return None
     end = start + len(chunk)
     digits = sum(map(str.isdigit, chunk))
     if word == "#" and "/" in chunk:
@@ -377,7 +402,9 @@ def _stays(text: str, start: int, end: int) -> bool:
     return False
 
 
-_CODE_BEFORE = re.compile(r"\b(?:cpt|icd|codes?|hcpcs|ndc|drg|ref(?:erence)?\srange)\b[^.\n]{0,32}$", re.IGNORECASE)
+_CODE_BEFORE = re.compile(
+    r"\b(?:cpt|icd|codes?|hcpcs|ndc|drg|ref(?:erence)?\srange)\b[^.\n]{0,32}$|\btrial\s{1,2}$", re.IGNORECASE
+)
 
 
 def _catch_all(view: View, index: int) -> Found | None:
@@ -392,7 +419,9 @@ def _catch_all(view: View, index: int) -> Found | None:
     match = _CHUNK.match(text, start)
     if match is None or match.end() < view.ends[index]:
         return None
-    chunk = _GLUED_WORD.sub("", match[0])
+    chunk = _cut(match[0])
+    if start + len(chunk) < view.ends[index]:
+        chunk = _GLUED_WORD.sub("", match[0])
     end = start + len(chunk)
     if end < view.ends[index]:
         return None
@@ -400,13 +429,18 @@ def _catch_all(view: View, index: int) -> Found | None:
     if place is not None and place.city.lower() in text[max(0, start - 40) : start].lower():
         return Found(start, end, Label.ZIP, "zip", 0.85)
     label = _LABELLED.match(chunk)
+    before = _WORD_BEFORE.match(chunk)
+    if label is None and before is not None and _is_clinical(before[0]):
+        label = before
     if label is not None:
         start, chunk = start + label.end(), chunk[label.end() :]
     if _NO_ID.fullmatch(chunk):
         return None
     digits = sum(map(str.isdigit, chunk))
     letters = any(map(str.isalpha, chunk))
-    if digits < 4 or (digits < 6 and not letters and "-" not in chunk) or end - start > 40 or chunk.endswith("000"):
+    parted = _GLUED_FIELD.match(text, end) is not None  # 58113RadiologyExam
+    plain = not letters and not parted and "-" not in chunk
+    if digits < 4 or (digits < 6 and plain) or end - start > 40 or chunk.endswith("000"):
         return None
     if not letters and ("/" in chunk or chunk.count("-") > 2 or digits < 5):
         return None
@@ -434,7 +468,7 @@ _NO_ID = re.compile(
       | (?:BP|HR|RR|SpO2|SPO2|T|P|Temp|Wt|WT)-?\d.{0,40}
       | \d{2,4}-\d\d-\d\dT\d\d | \d{1,2}T\d{1,2}
       | rs\d{5,12} | NCT\d{8}                                      # variants, trials
-      | (?:ICD|CPT)-?\d.{0,40}
+      | (?:ICD|CPT)-?\d.{0,40} | J\d{4}                          # diagnoses, procedures, drugs by their codes
     """,
     re.VERBOSE,
 )

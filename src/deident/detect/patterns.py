@@ -737,10 +737,13 @@ def _given_name(match: re.Match[str], start: int, end: int) -> tuple[int, int] |
     return (start, end) if any(row.female + row.male > 500 and not row.clinical for row in rows) else None
 
 
+_PARTED_WORD = re.compile(r"(?<=[A-Za-z])-\n[ ]{0,20}(?=[a-z])")  # "Moor-" at a line's end, "head" on the next
+
+
 def _behind_city(match: re.Match[str], start: int, end: int) -> tuple[int, int] | None:
-    """A number whose one to three words before it, on its line or the line above, are a city."""
+    """A number whose one to three words before it, on its line or the line above, are a city, if parted by a hyphen."""
     text = match.string
-    before = text[max(0, start - CONTEXT) : start].rstrip(" ,-/\n.")
+    before = _PARTED_WORD.sub("", text[max(0, start - CONTEXT) : start].rstrip(" ,-/\n."))
     words = [found.start() for found in _PLACE_WORD.finditer(before)]
     place = _CITY | lexicons.Kind.STATE
     known = any(lexicons.phrases().get(before[first:]) & place for first in words[-3:])
