@@ -229,6 +229,12 @@ def test_the_bound_of_every_entry_is_small(pattern: Pattern) -> None:
         assert regex is None or steps(regex) <= MOST_STEPS
 
 
+def test_the_bound_of_every_field_is_small() -> None:
+    values = {field.value for fields in RULES.fields.values() for field in fields}
+    assert len(values) > 5
+    assert all(steps(value) <= MOST_STEPS for value in values)
+
+
 def worst(pattern: Pattern, size: int) -> list[str]:
     """Strings that keep a pattern busy: its own finds without an end, its near misses, runs of every kind of sign."""
     draw = random.Random(pattern.name)

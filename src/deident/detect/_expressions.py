@@ -7,7 +7,8 @@ is linear), and how a match may begin (so that a scan can leave out most of the 
 import importlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache, reduce
+from operator import or_
 from typing import Any
 
 from deident.errors import ConfigError
@@ -19,8 +20,8 @@ from deident.errors import ConfigError
 
 MOST_STEPS = 1_000_000  # that a pattern may take from one place, by the bound of `steps`
 _parser: Any = importlib.import_module("re._parser")  # the tree as the standard library's own compiler sees it
-_ASCII = frozenset(range(128))
-_First = tuple[frozenset[int], bool]  # the characters that a part may begin with, and whether it may be empty
+ALL = (1 << 128) - 1  # a set of characters is an integer with a bit for each of the 128
+_First = tuple[int, bool]  # the characters that a part may begin with, and whether it may be empty
 
 
 def proven(regex: re.Pattern[str], where: str) -> None:
@@ -42,7 +43,7 @@ class _UnboundedError(Exception):
 
 def steps(regex: re.Pattern[str]) -> float:
     """An upper bound of the steps that matching takes from one place."""
-    return _work(_tree(regex), (_ASCII, True), bool(regex.flags & re.IGNORECASE))[1]
+    return _work(_tree(regex), (ALL, True), bool(regex.flags & re.IGNORECASE))[1]
 
 
 @lru_cache(maxsize=256)
@@ -71,7 +72,7 @@ def _item_work(item: Any, follow: _First, fold: bool) -> tuple[float, float]:
             works = [_work(list(branch), follow, fold) for branch in value[1]]
             firsts = [_joined_first(_first(list(branch), fold), follow) for branch in value[1]]
             tried = sum(work[1] for work in works) + len(works)
-            if sum(len(first[0]) for first in firsts) == len(frozenset[int]().union(*(first[0] for first in firsts))):
+            if sum(first[0].bit_count() for first in firsts) == _any(first[0] for first in firsts).bit_count():
                 return max(work[0] for work in works), max(work[1] for work in works) + len(works)  # one at most begins
             return sum(work[0] for work in works), tried
         case "SUBPATTERN":
@@ -79,7 +80,7 @@ def _item_work(item: Any, follow: _First, fold: bool) -> tuple[float, float]:
         case "ATOMIC_GROUP":
             return 1.0, _work(list(value), follow, fold)[1]
         case "ASSERT" | "ASSERT_NOT":
-            return 1.0, _work(list(value[1]), (_ASCII, True), fold)[1]
+            return 1.0, _work(list(value[1]), (ALL, True), fold)[1]
         case "GROUPREF_EXISTS":
             yes, no = _work(list(value[1]), follow, fold), _work(list(value[2] or []), follow, fold)
             return max(yes[0], no[0]), yes[1] + no[1]
@@ -110,7 +111,7 @@ def _joined_first(first: _First, follow: _First) -> _First:
 
 def _first(items: Sequence[Any], fold: bool) -> _First:
     """What a sequence may begin with."""
-    begins: frozenset[int] = frozenset()
+    begins = 0
     for item in items:
         own, empty = _item_first(item, fold)
         begins |= own
@@ -123,9 +124,9 @@ def _item_first(item: Any, fold: bool) -> _First:
     name, value = str(item[0]), item[1]
     match name:
         case "LITERAL":
-            return _cased(frozenset({int(value)}), fold), False
+            return _cased(1 << int(value), fold), False
         case "NOT_LITERAL" | "ANY" | "GROUPREF":
-            return _ASCII, name == "GROUPREF"
+            return ALL, name == "GROUPREF"
         case "IN":
             return _set(value, fold), False
         case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
@@ -133,22 +134,30 @@ def _item_first(item: Any, fold: bool) -> _First:
             return own, empty or value[0] == 0
         case "BRANCH":
             firsts = [_first(list(branch), fold) for branch in value[1]]
-            return frozenset[int]().union(*(first[0] for first in firsts)), any(first[1] for first in firsts)
+            return _any(first[0] for first in firsts), any(first[1] for first in firsts)
         case "SUBPATTERN":
             return _first(list(value[3]), _fold(value, fold))
         case "ATOMIC_GROUP":
             return _first(list(value), fold)
         case "AT" | "ASSERT" | "ASSERT_NOT":
-            return frozenset(), True
+            return 0, True
         case _:
-            return _ASCII, True
+            return ALL, True
 
 
 _CATEGORIES: Mapping[str, str] = {"DIGIT": r"\d", "SPACE": r"\s", "WORD": r"\w"}
 
 
-def _set(members: Sequence[Any], fold: bool) -> frozenset[int]:
-    found: set[int] = set()
+@cache
+def _category(name: str) -> int:
+    kind = name.removeprefix("CATEGORY_").removeprefix("UNI_").removeprefix("LOC_")
+    inside = re.compile(_CATEGORIES.get(kind.removeprefix("NOT_"), "."), re.ASCII | re.DOTALL)
+    chars = bits(code for code in range(128) if inside.match(chr(code)))
+    return ALL & ~chars if kind.startswith("NOT_") else chars
+
+
+def _set(members: Sequence[Any], fold: bool) -> int:
+    found = 0
     negated = False
     for member in members:
         name, value = str(member[0]), member[1]
@@ -156,40 +165,37 @@ def _set(members: Sequence[Any], fold: bool) -> frozenset[int]:
             case "NEGATE":
                 negated = True
             case "LITERAL":
-                found.add(int(value))
+                found |= 1 << int(value)
             case "RANGE":
-                found.update(range(int(value[0]), min(int(value[1]), 127) + 1))
+                found |= (1 << min(int(value[1]), 127) + 1) - 1 & ~((1 << int(value[0])) - 1)
             case _:  # CATEGORY
-                kind = str(value).removeprefix("CATEGORY_").removeprefix("UNI_").removeprefix("LOC_")
-                inside = re.compile(_CATEGORIES.get(kind.removeprefix("NOT_"), "."), re.ASCII | re.DOTALL)
-                chars = {code for code in _ASCII if inside.match(chr(code))}
-                found |= _ASCII - chars if kind.startswith("NOT_") else chars
-    folded = _cased(frozenset(found), fold)
-    return _ASCII - folded if negated else folded
+                found |= _category(str(value))
+    folded = _cased(found, fold)
+    return ALL & ~folded if negated else folded
 
 
-def _cased(chars: frozenset[int], fold: bool) -> frozenset[int]:
-    if not fold:
-        return chars
-    return chars | {ord(other) for code in chars if code < 128 for other in (chr(code).lower(), chr(code).upper())}
+_UPPER, _LOWER = (sum(1 << code for code in range(first, first + 26)) for first in (ord("A"), ord("a")))
+
+
+def _cased(chars: int, fold: bool) -> int:
+    return chars | (chars & _UPPER) << 32 | (chars & _LOWER) >> 32 if fold else chars
+
+
+def _any(sets: Iterable[int]) -> int:
+    return reduce(or_, sets, 0)
+
+
+def bits(chars: Iterable[int]) -> int:
+    return _any(1 << code for code in chars)
 
 
 # --- how a match begins ----------------------------------------------------------------------------------------------
 # The expression is followed as an automaton, one partial derivative (Antimirov 1996) at a time: a state is a set of
-# what may still have to match. It admits too much (most look-around is passed over), never too little. Sets of
-# characters are integers with a bit for each of the 128.
+# what may still have to match. It admits too much (most look-around is passed over), never too little.
 
-ALL = (1 << 128) - 1
 _DONE = 0  # the number of the rest in which nothing has to match any more
 _Node = tuple[Any, ...]
 State = frozenset[int]
-
-
-def bits(chars: Iterable[int]) -> int:
-    found = 0
-    for code in chars:
-        found |= 1 << code
-    return found
 
 
 class Openings:
@@ -279,7 +285,7 @@ def _node(item: Any, fold: bool) -> Iterable[_Node]:
     name, value = str(item[0]), item[1]
     match name:
         case "LITERAL" | "NOT_LITERAL" | "ANY" | "IN":
-            yield "set", bits(_one(item, fold))
+            yield "set", _one(item, fold)
         case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
             yield "times", int(value[0]), int(value[1]), _nodes(list(value[2]), fold)
         case "BRANCH":
@@ -291,9 +297,9 @@ def _node(item: Any, fold: bool) -> Iterable[_Node]:
         case "ASSERT" if value[0] > 0:
             chars, empty = _first(list(value[1]), fold)
             if not empty:
-                yield "only", bits(chars)
+                yield "only", chars
         case "ASSERT_NOT" if value[0] > 0:
-            yield "only", ALL & ~bits(_alone(list(value[1]), fold))
+            yield "only", ALL & ~_alone(list(value[1]), fold)
         case "ASSERT" | "ASSERT_NOT" | "AT":
             return
         case _:
@@ -305,34 +311,34 @@ def _fold(value: Any, fold: bool) -> bool:
     return (fold or bool(value[1] & re.IGNORECASE)) and not value[2] & re.IGNORECASE
 
 
-def _one(item: Any, fold: bool) -> frozenset[int]:
+def _one(item: Any, fold: bool) -> int:
     """What a part of one character may be; nothing for other parts."""
     name, value = str(item[0]), item[1]
     match name:
         case "LITERAL":
-            return _cased(frozenset({int(value)}), fold)
+            return _cased(1 << int(value), fold)
         case "NOT_LITERAL":
-            return _ASCII - _cased(frozenset({int(value)}), fold)
+            return ALL & ~_cased(1 << int(value), fold)
         case "ANY":
-            return _ASCII
+            return ALL
         case "IN":
             return _set(value, fold)
         case _:
-            return frozenset()
+            return 0
 
 
-def _alone(items: Sequence[Any], fold: bool) -> frozenset[int]:
+def _alone(items: Sequence[Any], fold: bool) -> int:
     """The characters each of which is a match by itself, for certain."""
     if len(items) != 1:
-        return frozenset()
+        return 0
     name, value = str(items[0][0]), items[0][1]
     match name:
         case "BRANCH":
-            return frozenset[int]().union(*(_alone(list(branch), fold) for branch in value[1]))
+            return _any(_alone(list(branch), fold) for branch in value[1])
         case "SUBPATTERN":
             return _alone(list(value[3]), _fold(value, fold))
         case "ANY":
-            return frozenset()  # a line's end is none
+            return 0  # a line's end is none
         case _:
             return _one(items[0], fold)
 
@@ -347,20 +353,20 @@ def _before(items: Sequence[Any], fold: bool) -> int:
         if value[0] < 0:
             body = list(value[1])
             if name == "ASSERT_NOT":
-                found &= ALL & ~bits(_alone(body, fold))
+                found &= ALL & ~_alone(body, fold)
             elif _first(body[-1:], fold)[0] and not _first(body[-1:], fold)[1]:
-                found &= bits(_one(body[-1], fold)) or ALL
+                found &= _one(body[-1], fold) or ALL
     return found
 
 
 def endings(regex: re.Pattern[str]) -> int:
     """What the matches of an expression may end with; everything where they may be empty."""
     chars, empty = _last(_tree(regex), bool(regex.flags & re.IGNORECASE))
-    return ALL if empty else bits(chars)
+    return ALL if empty else chars
 
 
 def _last(items: Sequence[Any], fold: bool) -> _First:
-    ends: frozenset[int] = frozenset()
+    ends = 0
     for item in reversed(items):
         own, empty = _item_last(item, fold)
         ends |= own
@@ -379,12 +385,12 @@ def _item_last(item: Any, fold: bool) -> _First:
             return own, empty or value[0] == 0
         case "BRANCH":
             lasts = [_last(list(branch), fold) for branch in value[1]]
-            return frozenset[int]().union(*(last[0] for last in lasts)), any(last[1] for last in lasts)
+            return _any(last[0] for last in lasts), any(last[1] for last in lasts)
         case "SUBPATTERN":
             return _last(list(value[3]), _fold(value, fold))
         case "ATOMIC_GROUP":
             return _last(list(value), fold)
         case "AT" | "ASSERT" | "ASSERT_NOT":
-            return frozenset(), True
+            return 0, True
         case _:
-            return _ASCII, True
+            return ALL, True

@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from deident.learn._compiled import compiled
+from deident.learn._compiled import compiled_with_room
 from deident.learn.bits import Floats, Ints
 from deident.learn.examples import Longs
 
 
-@compiled
+@compiled_with_room
 def _hidden(key: int, share: float) -> bool:
     """Whether what has this number is hidden: true for `share` of all numbers, as if by chance."""
     x = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
@@ -17,7 +17,7 @@ def _hidden(key: int, share: float) -> bool:
     return bool(np.float64(x >> np.uint64(11)) / 9007199254740992.0 < share)
 
 
-@compiled
+@compiled_with_room
 def descend(
     order: Longs, unit_ends: Longs, bounds: Longs, features: Ints, kinds: NDArray[np.uint8], gold: NDArray[np.uint8],
     costs: Floats, values: Floats, squares: Floats, moves: Floats, move_squares: Floats, rate: float,
@@ -146,7 +146,7 @@ def descend(
     return float(loss / max(1, tokens))
 
 
-@compiled
+@compiled_with_room
 def loss_of(
     among: Longs, unit_ends: Longs, bounds: Longs, features: Ints, gold: NDArray[np.uint8], values: Floats,
     moves: Floats, keep: float,
@@ -186,7 +186,7 @@ def loss_of(
     return float(loss / max(1, tokens))
 
 
-@compiled
+@compiled_with_room
 def shrink(values: Floats, squares: Floats, l1: float, l2: float) -> None:
     for feature in range(values.shape[0]):
         for label in range(values.shape[1]):

@@ -119,14 +119,18 @@ def moved(raw: np.uint64, offset: int) -> np.uint64:
     return x ^ (x >> np.uint64(31))
 
 
-@compiled
 def moved_all(raws: Hashes, offset: int) -> Hashes:
     """`bits_at` of each number; of 0, which stands for nothing, 0."""
     out = np.zeros_like(raws)
+    _move(raws, offset, out)
+    return out
+
+
+@compiled
+def _move(raws: Hashes, offset: int, out: Hashes) -> None:
     for place in range(len(raws)):
         if raws[place] != np.uint64(0):
             out[place] = moved(raws[place], offset)
-    return out
 
 
 @compiled

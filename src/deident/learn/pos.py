@@ -82,12 +82,11 @@ def _model() -> _Model:
 def _greedy(
     ids: Ints, places: Ints, rows: Floats, only: Ints, raws: Hashes, tag_bits: Hashes, keys: Hashes, table: Ints,
     bounds: Ints, labels_of: NDArray[np.uint8], values: Floats, before: Floats, second: Floats, both: Floats,
-    out: Ints,
+    out: Ints, scores: Floats,
 ) -> None:  # fmt: skip
     size = before.shape[1]
     mask = np.uint64(len(table) - 1)
     last, last_but_one = size, size + 1
-    scores = np.empty(size, dtype=np.float32)
     for number in range(len(places)):
         at = places[number]
         word = ids[at]
@@ -188,6 +187,6 @@ def codes(words: Sequence[str], units: Sequence[tuple[int, int]]) -> Ints:
         _greedy(
             np.array(padded, dtype=np.int32), np.array(places, dtype=np.int32), held.rows, held.only, held.raws,
             held.tag_bits, model.keys, model.table, model.bounds, model.labels_of, model.values, model.before,
-            model.second, model.both, out,
+            model.second, model.both, out, np.empty(len(model.tags), dtype=np.float32),
         )  # fmt: skip
     return out

@@ -31,7 +31,7 @@ from deident.learn.bits import (
 from deident.learn.features import FeatureSet, Pair
 from deident.view import View
 
-_WORDS_KEPT = 1 << 15  # words whose rows are kept; then the rarer half goes, so that memory stays bounded
+_WORDS_KEPT = 3 << 13  # words whose rows are kept; then the rarer half goes, so that memory stays bounded
 _VALUES_KEPT = 1 << 14  # of a text column
 _SLOTS_KEPT = 1 << 18  # values of word columns
 
@@ -139,19 +139,17 @@ def _count(ids: Ints, uses: Ints) -> None:
 @compiled
 def _viterbi(
     scores: Floats, moves: Floats, first: Floats, begins: Ints, free: int, low: Floats, high: Floats,
-    path: NDArray[np.uint8],
+    path: NDArray[np.uint8], back: NDArray[np.uint8], now: Floats, best: Floats,
 ) -> None:  # fmt: skip
     """The best path. The first `free` tags may follow any; each other one only itself and the tag it `begins` with.
 
     low and high are the least and the greatest of a tag's moves to the free ones: a tag that could not overtake the
     best one by any of its moves need not be looked at, and in most places that is true of nearly all.
+    back, now, best: room, which the caller gives.
     """
     length, size = scores.shape
     if length == 0:
         return
-    back = np.empty((length, size), dtype=np.uint8)
-    now = np.empty(size, dtype=np.float32)
-    best = np.empty(size, dtype=np.float32)
     for label in range(size):
         now[label] = scores[0, label] + first[label]
     for place in range(1, length):
@@ -193,13 +191,13 @@ def _viterbi(
 @compiled
 def _chances(
     scores: Floats, moves: Floats, first: Floats, reach: float, label: int, path: Bytes, near: Bools, chances: Floats,
-    every: Floats, likely: Floats, active: Bytes, counts: Ints,
+    every: Floats, likely: Floats, active: Bytes, counts: Ints, behind: Floats, ahead: Floats,
 ) -> bool:  # fmt: skip
     """P(tag is not `label` | text) of every token. `moves` and `first` are exponentials.
 
     Of each token only the tags within `reach` of its best one are followed, and where it is not `near` only that of
     the best path; False where that leaves no path. every: where it has rows, they become P(tag | text) of each tag.
-    likely, active, counts: room, which the caller gives.
+    likely, active, counts, behind, ahead: room, which the caller gives.
     """
     length, size = scores.shape
     for place in range(length):
@@ -230,8 +228,8 @@ def _chances(
             return False
         for number in range(count):
             likely[place, active[place, number]] /= total
-    behind = np.ones(size, dtype=np.float32)
-    ahead = np.zeros(size, dtype=np.float32)
+    behind[:] = 1.0
+    ahead[:] = 0.0
     for place in range(length - 1, -1, -1):
         whole, own = np.float32(0.0), np.float32(0.0)
         for number in range(counts[place]):
@@ -375,10 +373,11 @@ class Decoder:
         if bias:
             scores[:, out] -= np.float32(bias)
         path = np.empty(len(scores), dtype=np.uint8)
+        back, room = np.empty(scores.shape, dtype=np.uint8), np.empty((2, len(self.labels)), dtype=np.float32)
         for start, end in spans:
             _viterbi(
                 scores[start:end], self._moves, self._first, self._begins, self._free, self._low, self._high,
-                path[start:end],
+                path[start:end], back[start:end], room[0], room[1],
             )  # fmt: skip
         likely = np.zeros(0, dtype=np.float32)
         if chances:
@@ -399,7 +398,9 @@ class Decoder:
     ) -> None:
         out = self.labels.index(bridge.OUT)
         given = self._moves_exp, self._first_exp
-        room = np.empty_like(scores), np.empty(scores.shape, dtype=np.uint8), np.empty(len(scores), dtype=np.int32)
+        sides = np.empty((2, scores.shape[1]), dtype=np.float32)
+        likely, active = np.empty_like(scores), np.empty(scores.shape, dtype=np.uint8)
+        room = likely, active, np.empty(len(scores), dtype=np.int32), *sides
         for start, end in spans:
             where, part = (path[start:end], near[start:end]), every[start:end]
             for reach in (_REACH, _FURTHER):
