@@ -93,7 +93,7 @@ def tree(folder: Path) -> dict[str, str]:
 def main() -> None:
     folder, form = Path(sys.argv[1]), sys.argv[2] if sys.argv[2] != "-" else None
     given = folder / "in"
-    batch._CHUNK_TASKS = 3  # pyright: ignore[reportPrivateUsage]
+    batch.CHUNK_TASKS = 3
     for name in formats.names():
         formats.load(name)  # once, and not in every process
     gc.freeze()

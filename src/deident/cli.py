@@ -263,6 +263,122 @@ def scrub_command(
     _close(outcome, "scrubbed" if not outcome.ended_before else "had already scrubbed")
 
 
+@app.command("watch")
+def watch_command(
+    folder: Annotated[Path, typer.Argument(metavar="IN", help="Folder in which files arrive.")],
+    out: Annotated[Path, typer.Option("-o", "--output", help="Folder for the scrubbed files.")],
+    read_as: From = None,
+    to: Annotated[str | None, typer.Option("--to", help="Format of the output; that of the input by default.")] = None,
+    once: Annotated[bool, typer.Option("--once", help="Do what is there, and end: for cron.")] = False,
+    settle: Annotated[
+        float, typer.Option("--settle", min=0, help="Seconds that a file must have been still before it is taken.")
+    ] = 5.0,
+    every: Annotated[float, typer.Option("--every", min=0.05, help="Seconds between two looks.")] = 2.0,
+    move_done: Annotated[
+        Path | None, typer.Option("--move-done", help="Move originals there when they went through.")
+    ] = None,
+    policy_name: PolicyName = None,
+    replacement: Replacement = None,
+    key_file: Annotated[
+        Path | None, typer.Option("--key-file", help="Of the surrogates: the same key gives the same stand-ins.")
+    ] = None,
+    patient_path: PatientPath = None,
+    patient_column: PatientColumn = None,
+    patient_map: PatientMap = None,
+    spans: Annotated[
+        str | None,
+        typer.Option("--spans", help="Spans in the output: all, none, or tags (the default): not those of stand-ins."),
+    ] = None,
+    vault: Annotated[
+        Path | None, typer.Option("--vault", help="Keep what is replaced in an encrypted file; see docs/policies.md.")
+    ] = None,
+    vault_key: Annotated[Path | None, typer.Option("--vault-key", help="Key file that opens the vault.")] = None,
+    vault_passphrase: Annotated[
+        Path | None, typer.Option("--vault-passphrase-file", help="Or the file of a passphrase.")
+    ] = None,
+    as_of: Annotated[
+        int | None, typer.Option("--as-of", help="The year in which ages are told from years of birth; default: now.")
+    ] = None,
+    fixed_width: Annotated[
+        bool, typer.Option("--fixed-width", help="What is put is as long as what was there, line by line.")
+    ] = False,
+    detectors: Detectors = None,
+    roster: Roster = None,
+    providers: Providers = None,
+    whole_roster: WholeRoster = False,
+    patterns: OwnPatterns = None,
+    model: Model = None,
+    engine: Engine = None,
+    recall: Recall = None,
+    config_file: ConfigFile = None,
+    max_bytes: MaxBytes = None,
+    workers: Workers = 0,
+    timeout: Seconds = None,
+    rename: Annotated[
+        bool, typer.Option("--rename", help="Give files and notes keyed ids for names, which may be identifiers.")
+    ] = False,
+    quarantine: Quarantine = None,
+) -> None:
+    """Scrub files as they arrive in a folder, each once, until it is stopped.
+
+    A file is taken when it has been still for --settle seconds, or was moved in. One that fails stays where it is, is
+    named on standard error and in --quarantine, and is tried again when it is changed. A kill at any point loses and
+    doubles nothing. SIGTERM and Ctrl-C end it after the files at hand. See docs/batch.md.
+
+    Example: deident watch incoming/ -o clean/ --policy safe-harbor --move-done done/ --quarantine failed.jsonl
+    """
+    from deident import batch
+    from deident.batch.watch import Taking, Watch
+
+    known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
+    learned = {"patterns": patterns, "model": model, "engine": engine, "recall": recall}
+    config = _config(config_file, detectors, max_bytes, found_by=known | learned)
+    config = _scrubbed_by(config, policy_name, replacement, key_file, as_of, spans, fixed_width=fixed_width)
+    config = _kept_in(config, vault, vault_key, vault_passphrase)
+    config = _grouped(config, patient_path, patient_column, patient_map)
+    forms = batch.Forms(read_as, to, config.limits.file_bytes)
+    keys = batch.run_keys(config, rename=rename)
+    files = notes = failed = 0
+    with batch.runner(config, "scrub", workers, keys=keys, seconds=timeout) as runner:
+        taking = Taking(settle, every, move_done)
+        watch = Watch(runner, folder, out, forms=forms, taking=taking, rename=keys.names)
+        with _until_stopped(watch.stop) as wait:
+            if not once:
+                typer.echo(f"watching {folder}", err=True)
+            for done in watch.run(None if once else wait):
+                files, notes, failed = files + 1, notes + done.notes, failed + len(done.failures)
+                _report(done.failures)
+                if quarantine is not None and done.failures:
+                    batch.append_private(quarantine, [_line(_failed(failure)) for failure in done.failures])
+    ended = f"scrubbed {notes} note{'' if notes == 1 else 's'} of {files} file{'' if files == 1 else 's'}"
+    typer.echo(f"{ended}{f', {failed} failed' if failed else ''}", err=True)
+    if once and failed:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _until_stopped(stop: Callable[[], None]) -> Generator[Callable[[float], object]]:
+    """SIGTERM and SIGINT call `stop`, and wake the one who waits by what this gives; a second SIGINT interrupts."""
+    import signal
+    from threading import Event
+
+    woken = Event()
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def stopped(number: int, _: object) -> None:
+        stop()
+        woken.set()
+        signal.signal(number, before[signal.Signals(number)])
+
+    for number in before:
+        signal.signal(number, stopped)
+    try:
+        yield woken.wait
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 TextColumns = Annotated[list[str], typer.Option("--text", help="Column of notes; repeatable.")]
 Fields = Annotated[
     list[str] | None, typer.Option("--field", help="NAME=LABEL: a column that is wholly an identifier; repeatable.")
@@ -1719,7 +1835,11 @@ def _quarantine(file: Path | None, outcome: "Outcome") -> None:
     if file is None:
         return
     with replacing(file, private=True) as stream:
-        stream.writelines(_line({"id": failure.id, "reason": failure.reason}) for failure in outcome.failures)
+        stream.writelines(_line(_failed(failure)) for failure in outcome.failures)
+
+
+def _failed(failure: "Failure") -> dict[str, str]:
+    return {"id": failure.id, "reason": failure.reason}
 
 
 def _close(outcome: "Outcome", verb: str) -> None:

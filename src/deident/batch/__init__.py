@@ -56,9 +56,15 @@ __all__ = [
     "Forms",
     "Keys",
     "Outcome",
+    "Output",
     "Progress",
+    "Runner",
+    "Stream",
+    "append_private",
+    "chunks_of",
     "documents",
     "facts",
+    "files_of",
     "here",
     "inputs",
     "manifest",
@@ -67,14 +73,17 @@ __all__ = [
     "results",
     "run_keys",
     "runner",
+    "task_of",
+    "tasks_of",
     "to_folder",
+    "told",
     "worked",
     "write_as",
     "write_lines",
     "writing",
 ]
 
-_CHUNK_TASKS = 32
+CHUNK_TASKS = 32
 _CHUNK_BYTES = 128 * 1024
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
 
@@ -232,6 +241,15 @@ def replacing(path: Path, *, staging: Path | None = None, private: bool = False)
         raise
 
 
+def append_private(path: Path, lines: Iterable[bytes]) -> None:
+    """Adds lines to a file that only its owner may read; they are on the disk before this ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as stream:
+        stream.writelines(lines)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
 def _mode() -> int:
     """What the owner, the group and others may do with a new file."""
     umask = os.umask(0)
@@ -249,10 +267,10 @@ def inputs(paths: Sequence[Path], name: str | None) -> Iterator[tuple[Source, st
     found = list(formats.sources(paths, suffixes))
     if not found:
         raise UsageError("no files to read" + (f" with the suffix {' or '.join(suffixes)}" if suffixes else ""))
-    told = [_told(source, name) for source in found]
-    second = {half for item in told if not isinstance(item, Failure) for half in _files(*item)[1:]}
+    items = [told(source, name) for source in found]
+    second = {half for item in items if not isinstance(item, Failure) for half in files_of(*item)[1:]}
     seen: dict[str, Path] = {}
-    for item in told:
+    for item in items:
         if isinstance(item, Failure):
             yield item
             continue
@@ -267,7 +285,8 @@ def inputs(paths: Sequence[Path], name: str | None) -> Iterator[tuple[Source, st
         yield item
 
 
-def _told(source: Source, name: str | None) -> tuple[Source, str] | Failure:
+def told(source: Source, name: str | None) -> tuple[Source, str] | Failure:
+    """The file with its format: the one named, or the one it shows itself to be."""
     try:
         source.id.encode("utf-8")
         return source, name if name is not None else formats.guess(source)
@@ -277,7 +296,7 @@ def _told(source: Source, name: str | None) -> tuple[Source, str] | Failure:
         return Failure(source.id, formats.reason(error))
 
 
-def _files(source: Source, name: str) -> list[Path]:
+def files_of(source: Source, name: str) -> list[Path]:
     """The files of a source: the one that names it, and those that lie beside it."""
     return [source.path, *(source.beside(suffix) for suffix in formats.load(name).SUFFIXES[1:])]
 
@@ -344,8 +363,8 @@ def to_folder(
     """
     forms = forms or Forms()
     found, unreadable = _found(paths, forms)
-    taken = frozenset(path.resolve() for item in found for path in _files(*item))
-    output = _Output(out, outcome, taken, rename=rename)
+    taken = frozenset(path.resolve() for item in found for path in files_of(*item))
+    output = Output(out, outcome, taken, rename=rename)
     for target in dict.fromkeys(forms.write_as or name for _, name in found):
         formats.check_target(target)
     for source, name in found:
@@ -395,17 +414,17 @@ def _ended(outcome: Outcome, summary: Mapping[str, Any]) -> None:
 
 
 def _run(
-    runner: Runner, found: Sequence[tuple[Source, str]], output: "_Output", at: Entry, forms: Forms
+    runner: Runner, found: Sequence[tuple[Source, str]], output: "Output", at: Entry, forms: Forms
 ) -> Iterator[Progress]:
     """The files from where an earlier run was, chunk by chunk."""
     sizes = [source.size() for source, _ in found]
     total = sum(sizes) if all(sizes) else 0
-    most = 1 if runner.workers == 0 and any(source.path == STANDARD for source, _ in found) else _CHUNK_TASKS
+    most = 1 if runner.workers == 0 and any(source.path == STANDARD for source, _ in found) else CHUNK_TASKS
     outcome = output.outcome
     ended = sum(sizes[: at.number])
     read = 0  # of the file that is under way
     try:
-        for chunk, made in runner.run(_chunks(_all_tasks(found, forms, at), most)):
+        for chunk, made in runner.run(chunks_of(_all_tasks(found, forms, at), most)):
             output.take(chunk, made)
             for task in chunk.tasks:
                 read = min(read + task.size, sizes[task.number])  # packed, it is less than its pieces
@@ -421,13 +440,18 @@ def _all_tasks(found: Sequence[tuple[Source, str]], forms: Forms, at: Entry) -> 
     for number, (source, name) in enumerate(found):
         if number < at.number:
             continue
-        target = forms.write_as or name
-        gather = holds_many(target) and piecewise(name) and not piecewise(target)
-        task = Task(number, source, name, target, forms.limit, gather)
-        yield from _tasks_of(task, skip=at.place if number == at.number else 0)
+        task = task_of(number, source, name, forms)
+        yield from tasks_of(task, skip=at.place if number == at.number else 0)
 
 
-def _tasks_of(task: Task, *, skip: int = 0) -> Iterator[Task]:
+def task_of(number: int, source: Source, name: str, forms: Forms) -> Task:
+    """What is to be done with a file."""
+    target = forms.write_as or name
+    gather = holds_many(target) and piecewise(name) and not piecewise(target)
+    return Task(number, source, name, target, forms.limit, gather)
+
+
+def tasks_of(task: Task, *, skip: int = 0) -> Iterator[Task]:
     """The tasks of one file: itself, or its pieces (without the first ones, which are done) and then its end."""
     source, limit = task.source, task.limit
     pieces: Any = getattr(formats.load(task.form), "pieces", None)
@@ -455,7 +479,7 @@ def _tasks_of(task: Task, *, skip: int = 0) -> Iterator[Task]:
     yield replace(task, place=place + 1, size=skipped)
 
 
-def _chunks(tasks: Iterable[Task], most: int) -> Iterator[Chunk]:
+def chunks_of(tasks: Iterable[Task], most: int) -> Iterator[Chunk]:
     """Small whole files together; the pieces of a long one by themselves, so that nothing depends on its neighbours."""
     held: list[Task] = []
     size = 0
@@ -476,12 +500,26 @@ def _state(found: Sequence[tuple[Source, str]], unreadable: Sequence[Failure]) -
     """The inputs as one hash: their ids, formats, sizes and times of change."""
     hashed = hashlib.sha256()
     for source, name in found:
-        for path in _files(source, name):
+        for path in files_of(source, name):
             if path.exists():
                 facts = path.stat()
                 hashed.update(f"{source.id}\0{name}\0{facts.st_size}\0{facts.st_mtime_ns}\n".encode())
     hashed.update(repr([(failure.id, failure.reason) for failure in unreadable]).encode())
     return hashed.hexdigest()
+
+
+class Stream(Protocol):
+    """An output that is written piece by piece; `done` counts its documents."""
+
+    done: int
+
+    def write(self, data: bytes) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def finish(self) -> None: ...
+
+    def abandon(self, error: BaseException) -> None: ...
 
 
 class _Whole:
@@ -537,13 +575,13 @@ class _Part:
         self._path.replace(self._place)
         sync_folder(self._place.parent)
 
-    def abandon(self, _: BaseException) -> None:
+    def abandon(self, error: BaseException) -> None:  # noqa: ARG002
         # what the buffer holds is not in the journal, and is cut off when the run goes on
         with suppress(OSError):
             self._stream.close()
 
 
-class _Output:
+class Output:
     """A folder, or standard output. Nothing in it replaces an input, or another result of the run."""
 
     def __init__(
@@ -557,9 +595,10 @@ class _Output:
         self._rename = rename
         self._written: set[Path] = set()
         self._gathered: list[Document] = []  # of a file that is written when all of its notes are there
-        self._stream: _Whole | _Part | None = None  # the output of the file that is under way, where it has one
+        self._stream: Stream | None = None  # the output of the file that is under way, where it has one
         self._broken = -1  # the file whose output could not be written on
         self._journal: Journal | None = None
+        self._stops = False  # where the disk is full, so that the run goes on there later
         self._news: list[Stands] = []  # what is written and not yet in the journal
         self._noted = Outcome()  # what is counted in the journal
 
@@ -620,7 +659,7 @@ class _Output:
         except OSError as error:
             self._break(task, error)
 
-    def _opened(self, task: Task, suffix: str) -> _Whole | _Part:
+    def _opened(self, task: Task, suffix: str) -> Stream:
         if self.folder == STANDARD:
             return _Whole(STANDARD)
         name = self.name(task.source, suffix)
@@ -631,7 +670,7 @@ class _Output:
 
     def _break(self, task: Task, error: OSError) -> None:
         """The output of a source cannot be written; a run that can go on later stops instead."""
-        if self._journal is not None:
+        if self._stops:
             raise error
         if self._stream is not None:
             self.outcome.done -= self._stream.done
@@ -667,7 +706,7 @@ class _Output:
         except BrokenPipeError:
             raise
         except (DeidentError, OSError) as error:
-            if self._journal is not None and isinstance(error, OSError) and error.errno in _NO_ROOM:
+            if self._stops and isinstance(error, OSError) and error.errno in _NO_ROOM:
                 raise
             self.outcome.failures.append(unwritable(identifier, form, error))
         else:
@@ -725,7 +764,7 @@ class _Output:
 
     def recall(self, journal: Journal, past: Sequence[Entry]) -> None:
         """Puts things back to where an earlier run was killed."""
-        self._journal = journal
+        self._journal, self._stops = journal, True
         for entry in past:
             self.outcome.done += entry.done
             self.outcome.failures += entry.failures
@@ -792,10 +831,10 @@ def worked(
     tasks = (
         task
         for number, (source, name) in enumerate(found)
-        for task in _tasks_of(Task(number, source, name, "", forms.limit, gather=True))
+        for task in tasks_of(Task(number, source, name, "", forms.limit, gather=True))
     )
-    most = 1 if runner.workers == 0 else _CHUNK_TASKS
-    for _, made in runner.run(_chunks(tasks, most)):
+    most = 1 if runner.workers == 0 else CHUNK_TASKS
+    for _, made in runner.run(chunks_of(tasks, most)):
         for one in made:
             outcome.failures += one.failures
             outcome.labels.update(one.labels)
@@ -841,7 +880,7 @@ def write_as(done: Iterable[Document], name: str, out: Path, outcome: Outcome) -
         with writing(out) as stream:
             stream.write(formats.load(name).write(Record(kept))[main])
     else:
-        output = _Output(out, unwritten)
+        output = Output(out, unwritten)
         for doc in done:
             output.add(Record((doc,)), name, doc.id)
     outcome.done -= len(unwritten.failures)

@@ -15,16 +15,17 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 from deident.document import Failure
 from deident.errors import UsageError
 
 FOLDER = ".deident"
 _JOURNAL = "journal"
+_LOCK = "lock"
 _VERSION = 1
 _BLOCK = 1 << 20
 
@@ -75,21 +76,20 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-class Journal:
-    """The journal of one output folder. `facts` says what must not have changed when a run goes on."""
+class Lines:
+    """JSON objects, one a line, each on the disk before the next; in a folder of their own, which one process holds."""
 
-    def __init__(self, out: Path, facts: Mapping[str, str]) -> None:
+    def __init__(self, out: Path, folder: str) -> None:
         self.out = out
-        self.folder = out / FOLDER
+        self.folder = out / folder
         self._path = self.folder / _JOURNAL
-        self._facts = {**facts, "journal": str(_VERSION)}
         self._stream: BinaryIO | None = None
         self._lock: BinaryIO | None = None
 
-    def __enter__(self) -> "Journal":
+    def __enter__(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.folder.chmod(0o700)
-        self._lock = (self.folder / "lock").open("wb")
+        self._lock = (self.folder / _LOCK).open("wb")
         try:
             _lock(self._lock, self.out)
         except BaseException:
@@ -101,46 +101,6 @@ class Journal:
         for stream in (self._stream, self._lock):
             if stream is not None:
                 stream.close()
-
-    def begin(self) -> list[Entry] | dict[str, Any]:
-        """The entries of the run that was interrupted (none at first), or the summary of the one that has ended."""
-        lines = self._lines()
-        if not lines:
-            self._check([])
-            self._append_to(0)
-            self._write(self._facts)
-            return []
-        self._compare(lines[0])
-        summary = lines.pop()["summary"] if "summary" in lines[-1] else None
-        entries = [_entry(line) for line in lines[1:]]
-        self._check(entries)
-        if summary is not None:
-            return dict(summary)
-        self._append_to(self._whole)
-        return entries
-
-    def add(self, entry: Entry) -> None:
-        data = {key: value for key, value in asdict(entry).items() if value or key == "number"}
-        self._write(data)
-
-    def end(self, summary: Mapping[str, Any]) -> None:
-        """Leaves the facts, the outputs and the counts."""
-        whole = self.folder / "journal.new"
-        with whole.open("wb") as stream:
-            whole.chmod(0o600)
-            stream.write(_line(self._facts))
-            for line in self._lines()[1:]:
-                kept = {key: line[key] for key in ("number", "files", "closes") if key in line}
-                if len(kept) > 1:
-                    stream.write(_line(kept))
-            stream.write(_line({"summary": dict(summary)}))
-            stream.flush()
-            os.fsync(stream.fileno())
-        whole.replace(self._path)
-        for left in self.folder.iterdir():
-            if left.name not in (_JOURNAL, "lock"):
-                left.unlink()
-        sync_folder(self.folder)
 
     def _lines(self) -> list[dict[str, Any]]:
         """The whole lines; `_whole` is where they end."""
@@ -173,6 +133,62 @@ class Journal:
         self._stream.flush()
         os.fsync(self._stream.fileno())
 
+    def _instead(self, lines: Iterable[Mapping[str, Any]]) -> None:
+        """These lines and no others."""
+        whole = self.folder / f"{_JOURNAL}.new"
+        with whole.open("wb") as stream:
+            whole.chmod(0o600)
+            stream.writelines(map(_line, lines))
+            stream.flush()
+            os.fsync(stream.fileno())
+        whole.replace(self._path)
+        sync_folder(self.folder)
+
+    def _clear(self, kept: Collection[str] = ()) -> None:
+        """Takes away what lies in the folder beside the journal."""
+        for left in self.folder.iterdir():
+            if left.name not in (_JOURNAL, _LOCK, *kept):
+                left.unlink()
+
+    def part(self, number: int) -> Path:
+        """Where the output of a file lies until it is whole."""
+        return self.folder / f"{number}.part"
+
+
+class Journal(Lines):
+    """The journal of one output folder. `facts` says what must not have changed when a run goes on."""
+
+    def __init__(self, out: Path, facts: Mapping[str, str]) -> None:
+        super().__init__(out, FOLDER)
+        self._facts = {**facts, "journal": str(_VERSION)}
+
+    def begin(self) -> list[Entry] | dict[str, Any]:
+        """The entries of the run that was interrupted (none at first), or the summary of the one that has ended."""
+        lines = self._lines()
+        if not lines:
+            self._check([])
+            self._append_to(0)
+            self._write(self._facts)
+            return []
+        self._compare(lines[0])
+        summary = lines.pop()["summary"] if "summary" in lines[-1] else None
+        entries = [_entry(line) for line in lines[1:]]
+        self._check(entries)
+        if summary is not None:
+            return dict(summary)
+        self._append_to(self._whole)
+        return entries
+
+    def add(self, entry: Entry) -> None:
+        data = {key: value for key, value in asdict(entry).items() if value or key == "number"}
+        self._write(data)
+
+    def end(self, summary: Mapping[str, Any]) -> None:
+        """Leaves the facts, the outputs and the counts."""
+        kept = [{key: line[key] for key in ("number", "files", "closes") if key in line} for line in self._lines()[1:]]
+        self._instead((self._facts, *(line for line in kept if len(line) > 1), {"summary": dict(summary)}))
+        self._clear()
+
     def _compare(self, before: Mapping[str, str]) -> None:
         for name, fact in self._facts.items():
             if before.get(name) != fact:
@@ -194,15 +210,13 @@ class Journal:
                 part.replace(place)
                 sync_folder(place.parent)
             self._must_stand(self.out / last.closes.name, last.closes, whole=True)
-        kept = {_JOURNAL, "lock"}
+        kept: set[str] = set()
         if last is not None and last.part is not None:
             part = self.part(last.number)
             self._must_stand(part, last.part, whole=False)
             os.truncate(part, last.part.size)
             kept.add(part.name)
-        for left in self.folder.iterdir():
-            if left.name not in kept:
-                left.unlink()
+        self._clear(kept)
 
     def _must_stand(self, path: Path, stands: Stands, *, whole: bool) -> None:
         try:
@@ -214,10 +228,6 @@ class Journal:
                 f"the output {path} is gone, or was changed, since this run wrote it: "
                 f"remove {self.folder} to begin anew"
             )
-
-    def part(self, number: int) -> Path:
-        """Where the output of a file lies until it is whole."""
-        return self.folder / f"{number}.part"
 
 
 def _outputs(entries: list[Entry]) -> Iterator[Stands]:

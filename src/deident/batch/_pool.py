@@ -234,7 +234,8 @@ def _exactly(stream: BinaryIO, size: int) -> bytes:
 
 def serve() -> None:
     """The life of a worker: until the pipe ends, which it also does when the other end is killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who asked is interrupted, and ends us
+    for ending in (signal.SIGINT, signal.SIGTERM):  # the one who asked is stopped, and ends us when it has ended
+        signal.signal(ending, signal.SIG_IGN)
     ours = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     with contextlib.suppress(EOFError, BrokenPipeError), ours[0] as asked, ours[1] as answers:
