@@ -979,6 +979,58 @@ def serve_command(
     run.serve(config, said=lambda sentence: typer.echo(f"deident: {sentence}", err=True))
 
 
+@app.command("mllp")
+def mllp_command(
+    forward: Annotated[str, typer.Option("--forward", help="HOST:PORT of the receiver.")],
+    listen: Annotated[str, typer.Option("--listen", help="HOST:PORT; port 0 takes any.")] = "127.0.0.1:2575",
+    remote: Annotated[bool, typer.Option("--remote", help="Other machines may reach it.")] = False,
+    read_as: Annotated[str, typer.Option("--from", help="hl7, or hl7:site.toml.")] = "hl7",
+    policy_name: PolicyName = None,
+    replacement: Replacement = None,
+    key_file: Annotated[Path | None, typer.Option("--key-file", help="Of the surrogates and codes.")] = None,
+    tls_cert: Annotated[Path | None, typer.Option("--tls-cert", help="Certificate chain (PEM).")] = None,
+    tls_key: Annotated[Path | None, typer.Option("--tls-key", help="Its private key (PEM).")] = None,
+    tls_clients: Annotated[
+        Path | None,
+        typer.Option("--tls-clients", help="Authorities (PEM) of the senders, who must show a certificate."),
+    ] = None,
+    forward_tls: Annotated[bool, typer.Option("--forward-tls", help="TLS to the receiver.")] = False,
+    forward_ca: Annotated[
+        Path | None, typer.Option("--forward-ca", help="Authorities (PEM) of the receiver; with TLS to it.")
+    ] = None,
+    max_bytes: Annotated[int, typer.Option("--max-bytes", min=1, help="Largest message.")] = 16 * 1024 * 1024,
+    connections: Annotated[int, typer.Option("--connections", min=1, help="Senders at a time.")] = 64,
+    answer: Annotated[float, typer.Option("--answer-timeout", help="Seconds that the receiver has to answer.")] = 30.0,
+    detectors: Detectors = None,
+    roster: Roster = None,
+    providers: Providers = None,
+    whole_roster: WholeRoster = False,
+    patterns: OwnPatterns = None,
+    model: Model = None,
+    engine: Engine = None,
+    recall: Recall = None,
+    config_file: ConfigFile = None,
+) -> None:
+    """Take HL7 v2 messages by MLLP, scrub them, send them on, and answer when the receiver has them.
+
+    A sender is told AA only when the receiver has taken the scrubbed message; otherwise AE (try again) or AR (this
+    message can never pass), and nothing of it goes on. See docs/structured.md.
+
+    Example: deident mllp --forward 10.0.0.7:2575 --policy safe-harbor --key-file study.key
+    """
+    from deident.service import mllp
+
+    known = {"roster": roster, "providers": providers, "whole_roster": whole_roster}
+    learned = {"patterns": patterns, "model": model, "engine": engine, "recall": recall}
+    config = _config(config_file, detectors, None, found_by=known | learned)
+    config = _scrubbed_by(config, policy_name, replacement, key_file)
+    secrecy = mllp.Secrecy.of(tls_cert, tls_key, tls_clients, forward=forward_tls, forward_ca=forward_ca)
+    limits = mllp.Limits(message=max_bytes, connections=connections, answer=answer)
+    places = mllp.Address.of(listen), mllp.Address.of(forward)
+    door = mllp.Door(*places, form=read_as, remote=remote, limits=limits, secrecy=secrecy)
+    mllp.serve(config, door, said=lambda sentence: typer.echo(f"deident: {sentence}", err=True))
+
+
 @app.command("review")
 def review_command(
     project: Annotated[str, typer.Argument(metavar="PROJECT", help="File of the project, or the URL of a database.")],
