@@ -31,7 +31,7 @@ from deident.resolve import resolve
 
 SEED = 11
 SYNTHETIC = 1500
-REPEATED = 3  # how often the gold notes stand among the synthetic ones
+REPEATED = 2  # how often the gold notes stand among the synthetic ones
 TRANSFORMER = transformer.Options(
     half=True, judged=200, patience=6, passes=1, recased=0.05, window_learned=128, every=50, int8=False
 )

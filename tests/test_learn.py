@@ -355,8 +355,12 @@ def test_a_card_says_what_the_manifest_does(engine: str) -> None:
     manifest = store.load(folder).manifest
     card = (folder / "CARD.md").read_text(encoding="utf-8")
     for name in ("recall", "precision", "patient_names_leaked"):
-        assert f"| {name} | {manifest.scores['dev'][name]} | {manifest.scores['style'][name]} |" in card
+        shown = name.replace("_", " ")
+        assert f"| {shown} | {manifest.scores['dev'][name]} | {manifest.scores['style'][name]} |" in card
     assert len(manifest.scores["curve"]) > 5
+    raw, true = zip(*manifest.calibration, strict=True)
+    assert list(raw) == sorted(raw)
+    assert list(true) == sorted(true)
 
 
 def test_a_wanted_recall_takes_its_setting_from_the_curve() -> None:
@@ -365,11 +369,34 @@ def test_a_wanted_recall_takes_its_setting_from_the_curve() -> None:
     assert isinstance(keen, learned.Learned)
     manifest = keen.model.manifest
     first = min(bias for bias, found, _ in manifest.scores["curve"] if found >= 0.99)
-    assert plain.bias == 0.0
-    assert keen.bias == pytest.approx(first - manifest.bias)
+    assert plain.bias == keen.bias == 0.0
+    assert manifest.bias == first > plain.model.manifest.bias
+    for label, more in manifest.lifts.items():
+        assert 0 < more <= 2.0
+        below = [
+            found for bias, found in manifest.scores["curve_by_type"][label] if bias < min(first + more, first + 2)
+        ]
+        assert all(found < 0.99 for found in below)
+    assert not plain.model.manifest.lifts
     for wanted, message in ((0.99999, "the model's curve ends at a recall of"), (1.5, "a share between 0 and 1")):
         with pytest.raises(UsageError, match=message):
             detect.load("learned", Detect(recall=wanted))
+
+
+def test_lifts_find_more_of_their_type_and_calibration_changes_chances_only() -> None:
+    text = "Maybe brighton said that hope left rosewood in may.\n" * 3
+    plain = detect.load("learned", Detect())
+    assert isinstance(plain, learned.Learned)
+
+    def found(**more: Any) -> list[Span]:
+        model = plain.model.described(replace(plain.model.manifest, **more))
+        return list(learned.Learned(model).detect(Document("a", text)))
+
+    few, many = found(calibration=()), found(calibration=(), lifts={"PATIENT": 8.0})
+    assert sum(span.label is Label.PATIENT for span in many) > sum(span.label is Label.PATIENT for span in few)
+    halved = found(calibration=((0.0, 0.0), (1.0, 0.5)), lifts={"PATIENT": 8.0})
+    assert halved == many  # scores are no part of equality
+    assert [span.score for span in halved] == pytest.approx([span.score / 2 for span in many], abs=1e-3)
 
 
 def test_all_models_together_are_small() -> None:

@@ -1,7 +1,7 @@
 """What a trained model finds: one of those shipped in `models/`, or that of a folder (`learn/store.py`)."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from threading import local
@@ -37,25 +37,39 @@ class Learned:
 
 def detector(*, model: str = "", engine: str = "balanced", recall: float = 0.0) -> Learned:
     """model: the folder of a trained model; none: the one shipped under the engine's name.
-    recall: the share of identifiers wanted found; the model must know a setting that found as many on notes unseen.
+    recall: the share of each type's identifiers wanted found; the model must know a setting that found as many on notes
+    unseen.
     """
     shipped = Path(str(files("deident") / "models"))
     names = sorted(folder.name for folder in shipped.iterdir() if (folder / "manifest.json").is_file())
     if not model and engine not in names:
         raise UnknownNameError("engine", engine, names)
     loaded = store.load(Path(model) if model else shipped / engine)
-    return Learned(loaded, _bias(loaded.manifest, recall) if recall else 0.0)
+    return Learned(_keen(loaded, recall) if recall else loaded)
 
 
-def _bias(manifest: store.Manifest, recall: float) -> float:
-    """What is to be added to the manifest's bias for this recall, by the curve measured when the model was made."""
+_FURTHER = 2.0  # what a type that is hard to find gets at most beyond the others
+
+
+def _keen(model: store.Model, recall: float) -> store.Model:
+    """The model set for this recall, by the curves measured when it was made: all types get what the whole needs, and
+    those that are found less often what they need besides."""
+    manifest = model.manifest
     curve: list[tuple[float, float, float]] = [tuple(point) for point in manifest.scores.get("curve", ())]
     if not 0.0 < recall < 1.0:
         raise UsageError("the wanted recall is a share between 0 and 1, as 0.99")
     if not curve:
         raise UsageError("the model has no curve, so no recall can be wanted of it: leave the recall out")
-    for bias, found, _ in sorted(curve):
-        if found >= recall:
-            return bias - manifest.bias
     best = max(found for _, found, _ in curve)
-    raise UsageError(f"the model's curve ends at a recall of {best:.4f}: ask for no more")
+    if recall > best:
+        raise UsageError(f"the model's curve ends at a recall of {best:.4f}: ask for no more")
+    bias = min(bias for bias, found, _ in curve if found >= recall)
+    by_type: dict[str, list[tuple[float, float]]] = manifest.scores.get("curve_by_type", {})
+    lifts = {label: min(max(0.0, _needed(points, recall) - bias), _FURTHER) for label, points in by_type.items()}
+    return model.described(replace(manifest, bias=bias, lifts={name: more for name, more in lifts.items() if more}))
+
+
+def _needed(points: Sequence[tuple[float, float]], recall: float) -> float:
+    """The least bias that finds so much of a type, or as much as is ever found."""
+    best = max(found for _, found in points)
+    return min(bias for bias, found in points if found >= min(recall, best))

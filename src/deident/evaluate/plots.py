@@ -235,6 +235,14 @@ def curve(
     return _svg(width, bottom_of_all, title, parts)
 
 
+def standalone(svg: str) -> str:
+    """A plot as a file of its own, with the styles that a page would bring."""
+    head, title, rest = svg.partition("</title>")
+    ground = '<rect width="100%" height="100%" fill="var(--surface)"/>'
+    named = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    return f"{named}{title}<style>{THEME}{STYLE}</style>{ground}{rest}\n"
+
+
 def _extent(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(values, default=0.0), max(values, default=1.0)
     return (low, high) if low < high else (low - 0.5, high + 0.5)

@@ -198,7 +198,10 @@ class BiLSTM:
     def finder(self) -> networks.Finder:
         # without an order of tags the best of each is taken, whatever stands before
         free = not self.manifest.options["sequence"]
-        decoder = Decoder(self.manifest.labels, self.moves, self.first, free=free)
+        said = self.manifest
+        decoder = Decoder(
+            said.labels, self.moves, self.first, free=free, lifts=said.lifts, calibration=said.calibration
+        )
         return networks.Finder(self.manifest, self.features, Scorer(self), decoder)
 
     def described(self, manifest: Manifest) -> "BiLSTM":

@@ -132,7 +132,8 @@ class Finder:
             labels = model.manifest.labels
             size = len(labels)
             still = np.zeros((size, size), dtype=np.float32)
-            self._decoder = Decoder(labels, still, still[0])
+            said = model.manifest
+            self._decoder = Decoder(labels, still, still[0], lifts=said.lifts, calibration=said.calibration)
             # a linear machine may know fewer tags than the others: its columns are put where theirs are
             self._columns = [[labels.index(tag) for tag in member.manifest.labels] for member in model.members]
             weights = np.array(model.manifest.options["weights"], dtype=np.float32)

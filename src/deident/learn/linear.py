@@ -33,7 +33,9 @@ class Linear:
 
     def tables(self) -> Tables:
         # a machine that judges each token by itself knows no order of tags
-        return Tables(self.weights, self.features, free=self.manifest.learner == "svm")
+        said = self.manifest
+        free = said.learner == "svm"
+        return Tables(self.weights, self.features, free=free, lifts=said.lifts, calibration=said.calibration)
 
     def finder(self) -> "Finder":
         return Finder(self)

@@ -32,6 +32,8 @@ class Manifest:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     scores: Mapping[str, Any] = field(default_factory=dict[str, Any])
     bias: float = 0.0  # taken from the score of "O" in use
+    lifts: Mapping[str, float] = field(default_factory=dict[str, float])  # given to a label's score in use, besides
+    calibration: tuple[tuple[float, float], ...] = ()  # of chances: (as computed, as it turned out), in order
     tokenizer: int = TOKENIZER
     version: int = VERSION
 
@@ -111,10 +113,11 @@ def load(folder: Path) -> Model:
 def _manifest(folder: Path) -> Manifest:
     try:
         stored = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        return Manifest(**(stored | {"labels": tuple(stored["labels"])}))
+        points = tuple((float(raw), float(true)) for raw, true in stored.get("calibration", ()))
+        return Manifest(**(stored | {"labels": tuple(stored["labels"]), "calibration": points}))
     except FileNotFoundError:
         raise UsageError(f"there is no model in {folder}") from None
-    except (json.JSONDecodeError, UnicodeDecodeError, TypeError, KeyError):
+    except (ValueError, UnicodeDecodeError, TypeError, KeyError):
         raise unreadable(folder) from None
 
 

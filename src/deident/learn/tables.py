@@ -5,9 +5,10 @@ of a text column. Then the best tags (Viterbi) or the probability of each (forwa
 by numba.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -342,12 +343,27 @@ def _around(marked: Bools, distance: int) -> Bools:
     return sums[2 * distance + 1 :] > sums[: len(marked)]
 
 
+NO_LIFTS: Mapping[str, float] = MappingProxyType({})
+
+
 class Decoder:
     """From the score of each tag at each token to the best tags: the last step of every learner."""
 
-    def __init__(self, labels: tuple[str, ...], moves: Floats, first: Floats, *, free: bool = False) -> None:
-        """free: tags may follow each other in any order, as CRFsuite has it."""
+    def __init__(
+        self,
+        labels: tuple[str, ...],
+        moves: Floats,
+        first: Floats,
+        *,
+        free: bool = False,
+        lifts: Mapping[str, float] = NO_LIFTS,
+        calibration: Sequence[tuple[float, float]] = (),
+    ) -> None:
+        """free: tags may follow each other in any order, as CRFsuite has it. lifts: what is added to the scores of a
+        label's tags. calibration: what a chance turned out to be, at points between which it is straight."""
         self.labels = labels
+        self._lift = np.array([lifts.get(label[2:], 0.0) for label in labels], dtype=np.float32)
+        self._calibration = np.array(calibration, dtype=np.float32).reshape(-1, 2)
         self._moves, self._first = (moves, first) if free else constrained(labels, moves, first)
         self._begins, self._free = _order(labels, free)
         open_moves = self._moves[:, : self._free]
@@ -372,6 +388,8 @@ class Decoder:
         out = self.labels.index(bridge.OUT)
         if bias:
             scores[:, out] -= np.float32(bias)
+        if self._lift.any():
+            scores += self._lift
         path = np.empty(len(scores), dtype=np.uint8)
         back, room = np.empty(scores.shape, dtype=np.uint8), np.empty((2, len(self.labels)), dtype=np.float32)
         for start, end in spans:
@@ -384,6 +402,8 @@ class Decoder:
             likely = np.empty(len(scores), dtype=np.float32)
             near = _around(path != out, _NEAR) if quick else path == path
             self._judge(scores, spans, path, near, likely, np.zeros((0, scores.shape[1]), dtype=np.float32))
+            if len(self._calibration):
+                likely = np.interp(likely, self._calibration[:, 0], self._calibration[:, 1]).astype(np.float32)
         return Tagged(self.labels, path, likely)
 
     def marginals(self, scores: Floats, spans: Sequence[tuple[int, int]]) -> Floats:
@@ -594,10 +614,19 @@ class _Said:
 class Tables:
     """The weights of a model laid out for scoring. Its caches belong to one thread."""
 
-    def __init__(self, weights: Weights, features: FeatureSet, *, free: bool = False) -> None:
-        """free: tags may follow each other in any order, as CRFsuite has it."""
+    def __init__(
+        self,
+        weights: Weights,
+        features: FeatureSet,
+        *,
+        free: bool = False,
+        lifts: Mapping[str, float] = NO_LIFTS,
+        calibration: Sequence[tuple[float, float]] = (),
+    ) -> None:
+        """free, lifts, calibration: as `Decoder` has them."""
         self.weights = weights
         self.features = features
+        self._lifts, self._calibration = lifts, calibration
         self._table = table_of(weights.keys)
         self._sieve = sieve_of(weights.keys)
         self._free = free
@@ -637,7 +666,8 @@ class Tables:
 
     @cached_property
     def decoder(self) -> Decoder:
-        return Decoder(self.weights.labels, self.weights.moves, self.weights.first, free=self._free)
+        w = self.weights
+        return Decoder(w.labels, w.moves, w.first, free=self._free, lifts=self._lifts, calibration=self._calibration)
 
     def tag(self, page: c.Page, *, chances: bool = True, quick: bool = False, bias: float = 0.0) -> Tagged:
         """The best tags, as `Decoder.decode` finds them."""

@@ -158,7 +158,8 @@ class Transformer:
     def finder(self) -> networks.Finder:
         size = len(self.manifest.labels)
         still = np.zeros((size, size), dtype=np.float32)
-        decoder = Decoder(self.manifest.labels, still, still[0])
+        said = self.manifest
+        decoder = Decoder(said.labels, still, still[0], lifts=said.lifts, calibration=said.calibration)
         return networks.Finder(self.manifest, self.features, Scorer(self), decoder)
 
     def described(self, manifest: Manifest) -> "Transformer":
