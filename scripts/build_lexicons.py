@@ -222,6 +222,8 @@ OURS: Mapping[str, str] = {
     "hospital_words.txt": "HOSPITAL_WORD; the filter of hospital names",
     "hospitals.txt": "HOSPITAL",
     "landmarks.txt": "LANDMARK; pool of landmarks",
+    "lookalikes.txt": "letters of other scripts that look like ASCII's (read by deident.plain; "
+    "`scripts/build_lookalikes.py`)",
     "nationalities.txt": "NATIONALITY; pool of nationalities",
     "organization_words.txt": "ORGANIZATION_WORD",
     "organizations.txt": "ORGANIZATION",

@@ -29,6 +29,7 @@ FLOORS = (
     {"lexicons"},
     {"tokens"},
     {"view", "mending"},
+    {"plain"},
     {"resolve"},
     {"formats", "learn", "surrogates"},
     {"detect"},

@@ -730,8 +730,7 @@ def explain_command(
     config = _config(config_file, detectors, None, found_by=known | learned)
     pipeline = Pipeline.from_config(config)
     doc = Document("text", sys.stdin.read() if text == "-" else text)
-    found = [(span, detector.why(span)) for detector in pipeline.detectors for span in detector.detect(doc)]
-    found.sort(key=lambda pair: pair[0])
+    found = sorted(pipeline.explain(doc), key=lambda pair: pair[0])
     kept = pipeline.detect(doc).spans
     if as_json:
         rows = [

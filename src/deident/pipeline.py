@@ -15,10 +15,12 @@ from deident.document import Document, Failure, Kind, Span
 from deident.errors import DeidentError, ProcessingError, UsageError
 from deident.labels import Label
 from deident.patients import Grouping, grouping
+from deident.plain import plain
 from deident.resolve import Step, check_policy, resolve, step
 from deident.structure import SECRET_BYTES, Structured, Sweep
 from deident.surrogates import purpose_key, read_key
 
+_Find = tuple[Span, detect.Detector]
 Told = Callable[[Document, replace.Rewritten], None]  # is told of every note, before and after
 
 
@@ -98,13 +100,35 @@ class Pipeline:
         return doc.with_spans(self.join(doc, self.find(doc)))
 
     def find(self, doc: Document) -> Iterator[Span]:
-        """What each detector finds, as it finds it."""
+        """What each detector finds, as it finds it: in the text, and in what a reader sees where that is another."""
+        yield from (span for span, _ in self._finds(doc) if span.score >= self.least)
+
+    def explain(self, doc: Document) -> Iterator[tuple[Span, str]]:
+        """The same, however sure, each with what its detector looked for."""
+        yield from ((span, detector.why(span)) for span, detector in self._finds(doc))
+
+    def _finds(self, doc: Document) -> Iterator[_Find]:
+        read = plain(doc.text)
+        shown = None if read is None else dataclasses.replace(doc, text=read.text, spans=())
         for detector in self.detectors if doc.place is None else self._in_records:
-            yield from (span for span in detector.detect(doc) if span.score >= self.least)
+            yield from ((span, detector) for span in detector.detect(doc))
+            if read is not None and shown is not None:
+                yield from ((read.in_source(span), detector) for span in detector.detect(shown))
 
     def join(self, doc: Document, found: Iterable[Span]) -> tuple[Span, ...]:
         """One disjoint set of many finds."""
         spans = resolve(found, policy=self.policy)
+        read = plain(doc.text)
+        if read is None:
+            return self._mended(doc, spans)
+        there = resolve(filter(None, map(read.in_plain, spans)), policy=self.policy)
+        mended = self._mended(dataclasses.replace(doc, text=read.text, spans=()), there)
+        joined = resolve(map(read.in_source, mended), policy=self.policy)
+        # what stands for nothing that a reader sees stays found, under the label that it had
+        rest = (span for span in spans if not any(one.covers(span) for one in joined))
+        return resolve((*joined, *rest), policy=self.policy)
+
+    def _mended(self, doc: Document, spans: tuple[Span, ...]) -> tuple[Span, ...]:
         for mend in self.steps:
             spans = mend(doc, spans)
         return spans

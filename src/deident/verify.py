@@ -13,6 +13,7 @@ from pathlib import Path
 from deident.detect.known import detector
 from deident.document import Document, Span
 from deident.labels import Label
+from deident.plain import plain
 from deident.policy import Action, Policy
 from deident.replace import Treatment
 from deident.resolve import resolve
@@ -58,7 +59,12 @@ class Verifier:
     def _found(self, doc: Document) -> tuple[Span, ...]:
         doc = replace(doc, text=_TAG.sub(lambda tag: "*" * len(tag[0]), doc.text), spans=())
         own = self._own if self._own.roster.of(doc) else self._told
-        return resolve((*own.detect(doc), *self._all.detect(doc)), policy="surest")
+        found = [*own.detect(doc), *self._all.detect(doc)]
+        read = plain(doc.text)
+        if read is not None:
+            shown = replace(doc, text=read.text)
+            found += map(read.in_source, (*own.detect(shown), *self._all.detect(shown)))
+        return resolve(found, policy="surest")
 
     def _may_stay(self, doc: Document, span: Span) -> bool:
         if self._policy is None:

@@ -555,6 +555,14 @@ def zips() -> Zips:
 
 
 @cache
+def lookalikes() -> Mapping[str, str]:
+    """For each letter of another script that is taken for one of ASCII, that one."""
+    lines = (_ROOM / "lookalikes.txt").read_text(encoding="utf-8").splitlines()
+    rows = (line.split(" ") for line in lines if not line.startswith("#"))
+    return MappingProxyType({sign: letter for letter, signs in rows for sign in signs})
+
+
+@cache
 def nicknames() -> Mapping[str, tuple[str, ...]]:
     """From nickname to given names, lower case: "bill" → ("william",)."""
     lines = (_ROOM / "nicknames.tsv").read_text(encoding="utf-8").splitlines()
