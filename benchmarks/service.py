@@ -2,6 +2,9 @@
 
 Clients keep their connection and ask again as soon as they are answered: as many requests are under way as there are
 clients. They are a process of their own on the same cores, so what the service could do alone is more.
+
+--soak goes on for ten minutes with notes of many more words, and tells how the memory went: what is kept of each word
+is bounded, so it rises while words are new, and then must stay where it is.
 """
 
 import argparse
@@ -22,6 +25,8 @@ from deident.corpus import make
 from deident.document import Document, corpus_hash
 
 NOTES = 200
+SOAKED, SOAK_SECONDS, SAMPLES = 1500, 600.0, 20
+LEVEL = 0.05  # how much the memory may rise over the second half of a soak
 
 
 def ask_until(port: int, bodies: list[bytes], end: float, first: int) -> tuple[list[float], int]:
@@ -56,7 +61,27 @@ def resident(process: int) -> int:
     return total // 1024
 
 
-def loaded(documents: list[Document], *, workers: int, clients: int, seconds: float) -> list[str]:
+def watched(process: int, end: float, every: float) -> list[tuple[float, int]]:
+    """The memory of a process and its workers from now on, and when it was."""
+    begin = time.perf_counter()
+    rows = [(0.0, resident(process))]
+    while (now := time.perf_counter()) < end:
+        time.sleep(max(0.0, min(every, end - now)))
+        rows.append((time.perf_counter() - begin, resident(process)))
+    return rows
+
+
+def course(rows: list[tuple[float, int]]) -> list[str]:
+    """How the memory went, as a picture in letters, and whether it is level in the second half."""
+    most = max(size for _, size in rows)
+    lines = [f"  {when:5.0f} s {size:6} MB {'#' * round(50 * size / most)}" for when, size in rows]
+    half = [size for when, size in rows if when >= rows[-1][0] / 2]
+    rise = half[-1] / half[0] - 1
+    verdict = "level" if rise <= LEVEL else "NOT level"
+    return [*lines, f"  over the second half {rise:+.1%}: {verdict} (at most {LEVEL:.0%})"]
+
+
+def loaded(documents: list[Document], *, workers: int, clients: int, seconds: float, soak: bool = False) -> list[str]:
     bodies = [doc.text.encode() for doc in documents]
     command = [sys.executable, "-m", "deident", "serve", "--port", "0", "--workers", str(workers)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ) as process:
@@ -72,8 +97,9 @@ def loaded(documents: list[Document], *, workers: int, clients: int, seconds: fl
         ask_until(port, bodies, time.perf_counter() + 1, 0)
         before = resident(process.pid)
         begin = time.perf_counter()
-        with ThreadPoolExecutor(clients) as pool:
+        with ThreadPoolExecutor(clients + 1) as pool:
             jobs = [pool.submit(ask_until, port, bodies, begin + seconds, place * 7) for place in range(clients)]
+            memory = pool.submit(watched, process.pid, begin + seconds - 1, seconds / SAMPLES if soak else seconds)
             results = [job.result() for job in jobs]
         took = time.perf_counter() - begin
         after = resident(process.pid)
@@ -89,6 +115,7 @@ def loaded(documents: list[Document], *, workers: int, clients: int, seconds: fl
         f"  most {times[-1] * 1000:.1f}",
         f"memory of all     {before} MB before, {after} MB after",
         f"load of the machine while it ran: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+        *(course(memory.result()) if soak else ()),
     ]
 
 
@@ -100,19 +127,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.service")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--clients", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--seconds", type=float, help="20, or 600 of a soak")
+    parser.add_argument("--soak", action="store_true", help="long, with many words, and how the memory went")
     parser.add_argument("--record", action="store_true", help="write docs/results/service.md")
     given = parser.parse_args()
-    documents = list(make.notes(NOTES, seed=11))
-    text = "\n".join(loaded(documents, workers=given.workers, clients=given.clients, seconds=given.seconds))
+    seconds = given.seconds or (SOAK_SECONDS if given.soak else 20.0)
+    documents = list(make.notes(SOAKED if given.soak else NOTES, seed=11))
+    text = "\n".join(loaded(documents, workers=given.workers, clients=given.clients, seconds=seconds, soak=given.soak))
     print(text)
     if given.record:
         RESULTS.mkdir(parents=True, exist_ok=True)
-        command = f"python -m benchmarks.service --seconds {given.seconds:g} --record"
+        command = f"python -m benchmarks.service {'--soak ' if given.soak else ''}--seconds {seconds:g} --record"
         facts = f"{date.today()}, Python {platform.python_version()}; synthetic notes {corpus_hash(documents)[:16]}"
-        (RESULTS / "service.md").write_text(
-            f"# service: `{command}`\n\n{facts}\n\n```\n{text}\n```\n", encoding="utf-8"
-        )
+        page = f"# service: `{command}`\n\n{facts}\n\n```\n{text}\n```\n"
+        kept = RESULTS / ("service-soak.md" if given.soak else "service.md")
+        kept.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

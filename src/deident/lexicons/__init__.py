@@ -272,6 +272,8 @@ class _Branch:
     following: frozenset[str]
 
 
+_NONE: frozenset[str] = frozenset()
+_NOWHERE = _Branch(0, _NONE)
 _FULL_STOP = frozenset(".")
 _STOP, _ENDS = 1, 2  # a full stop; a word after which it ends a sentence
 
@@ -324,7 +326,7 @@ class Met:
                 self.kept = np.concatenate((self.kept, np.zeros_like(self.kept)))
                 self.hashes = np.concatenate((self.hashes, np.zeros_like(self.hashes)))
             part = _part(token)
-            first = self.branch(f"{part} ") if part and part != _BARRIER else _Branch(0, frozenset())
+            first = self.branch(f"{part} ") if part and part != _BARRIER else _NOWHERE
             self.parts.append(part)
             self.firsts.append(first.following)
             self.masks[number] = first.mask
@@ -351,13 +353,15 @@ class Met:
                 key[start : key.index(" ", start)] for key in self._table.trie.iterkeys(prefix) if key != prefix
             }
             row = self._table.row(prefix)
-            found = _Branch(row[0] if row is not None else 0, frozenset(following))
+            mask = row[0] if row is not None else 0
+            # most words begin no phrase, and an empty set of their own would weigh more than all else that is kept
+            found = _Branch(mask, frozenset(following) if following else _NONE) if mask or following else _NOWHERE
             if prefix.count(" ") > 1:
                 self.branches[prefix] = found
         return found
 
 
-_MET_KEPT = 1 << 18  # tokens that are kept; then they are met anew, so that memory stays bounded
+_MET_KEPT = 1 << 16  # tokens that are kept; then they are met anew, so that memory stays bounded
 
 
 class Phrases:

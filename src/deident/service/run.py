@@ -4,6 +4,7 @@ Workers are forked from a process that has loaded everything, so they share its 
 threads, which a fork would lose (neural runtimes do), they are started anew and each loads its own.
 """
 
+import gc
 import ipaddress
 import logging
 import multiprocessing
@@ -240,6 +241,9 @@ class _Workers:
         logs()
         for number in _STOP:
             signal.signal(number, self._stop)
+        if self._given[3] is not None:
+            gc.collect()
+            gc.freeze()  # a collection would write to every object, and so give each worker its own copy of all of them
         workers = [self._start(own) for own in range(self._given[0].service.workers)]
         ready()
         try:
