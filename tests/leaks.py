@@ -3,7 +3,7 @@
 import base64
 import binascii
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from deident.config import Config, Detect
@@ -14,6 +14,7 @@ from deident.replace import SURROGATES, treatment
 from deident.surrogates import Surrogates
 
 KEY = bytes(range(32))
+Corpus = Callable[[], tuple[str, tuple[str, ...]]]  # a record's text, and what was planted in it
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{16,}={0,2}")
 
 

@@ -164,7 +164,8 @@ def test_every_reader_on_broken_files(name: str) -> None:
 def requests() -> Iterator[tuple[str, str, dict[str, str], bytes]]:
     """Requests that go wrong, with what was planted in each part of them."""
     text = TEXT.encode()
-    kinds = ("text/plain", "application/json", "application/x-ndjson", "application/fhir+json", "application/hl7-v2")
+    kinds = ("text/plain", "application/json", "application/x-ndjson", "application/fhir+json", "application/hl7-v2",
+             "application/cda+xml")  # fmt: skip
     bodies = (
         text + b"\xff",
         b"",
@@ -176,6 +177,8 @@ def requests() -> Iterator[tuple[str, str, dict[str, str], bytes]]:
         json.dumps({"text": TEXT, "patient": {"id": "p", "known": [[NAME, PLACE]]}}).encode(),
         json.dumps({"text": TEXT, "meta": [NAME]}).encode(),
         b'{"text": "' + text,
+        b"<section><title>" + text,
+        b"<!DOCTYPE a [<!ENTITY b '" + text + b"'>]><section><title>&b;</title></section>",
         b"[" + text,
         b'"' + text + b'"',
     )

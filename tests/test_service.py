@@ -128,6 +128,10 @@ def test_structured_records(engine: Engine) -> None:
     assert again.text.splitlines()[1] == done.text.splitlines()[1]  # the same codes in every request of a run
     found = ask(app, "POST", "/detect", headers=headers, content=HL7).json()
     assert "PID-5" in "".join(row.get("path", "") for row in found["documents"])
+    section = b"<section><title>Seen by Dr. Okonkwo</title><!-- Okonkwo --></section>"
+    done = ask(app, "POST", "/scrub", headers={"Content-Type": "application/cda+xml"}, content=section)
+    assert done.headers["content-type"] == "application/cda+xml"
+    assert done.text == "<section><title>Seen by Dr. [DOCTOR]</title></section>"
 
 
 def test_fhir_de_identify(engine: Engine) -> None:

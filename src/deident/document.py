@@ -61,6 +61,7 @@ class Kind(StrEnum):
     """What a text of a structured record is, and so what may stand in its place."""
 
     PROSE = "prose"  # free text, in which detectors look
+    TERM = "term"  # what a code of a public system means: what has no context is no name
     TEXT = "text"  # a name, a street, a telephone number: any text may stand there
     ID = "id"  # an identifier, which other places of the record, and other records, repeat
     URI = "uri"  # an address or a name of a system

@@ -7,21 +7,31 @@ import dataclasses
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from deident import detect, policy, replace, vault
 from deident.config import Config, Scrub
+from deident.detect import Detector
 from deident.document import Document, Failure, Kind, Span
 from deident.errors import DeidentError, ProcessingError, UsageError
 from deident.labels import Label
 from deident.patients import Grouping, grouping
 from deident.plain import plain
 from deident.resolve import Step, check_policy, resolve, step
-from deident.structure import SECRET_BYTES, Structured, Sweep
+from deident.structure import SECRET_BYTES, Announced, Structured, Sweep
 from deident.surrogates import purpose_key, read_key
 
 _Find = tuple[Span, detect.Detector]
 Told = Callable[[Document, replace.Rewritten], None]  # is told of every note, before and after
+
+_SURE = frozenset({"patterns", "known", Sweep.name})  # who does not guess
+
+
+@cache
+def _announcing() -> tuple[Detector, ...]:
+    """Who looks in a term, whichever detectors were chosen."""
+    return detect.load("patterns"), Announced(detect.load("nlm"))
 
 
 def _fresh() -> bytes:
@@ -40,7 +50,7 @@ class Pipeline:
     the codes that stand for the identifiers of structured records; the workers of a run share it.
     """
 
-    detectors: tuple[detect.Detector, ...]
+    detectors: tuple[Detector, ...]
     treatment: replace.Treatment
     steps: tuple[Step, ...] = ()
     policy: str = "longest"
@@ -50,7 +60,7 @@ class Pipeline:
     record: Told | None = None
     secret: bytes = field(default_factory=_fresh, repr=False, compare=False)
     _structured: Structured = field(init=False, repr=False, compare=False)
-    _in_records: tuple[detect.Detector, ...] = field(init=False, repr=False, compare=False)
+    _in_records: tuple[Detector, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_structured", Structured(self.treatment, self.secret))
@@ -95,7 +105,7 @@ class Pipeline:
         """
         if doc.place is None:
             doc = self.group(doc)
-        elif doc.place.kind is not Kind.PROSE:
+        elif doc.place.kind not in (Kind.PROSE, Kind.TERM):
             return doc
         return doc.with_spans(self.join(doc, self.find(doc)))
 
@@ -110,10 +120,19 @@ class Pipeline:
     def _finds(self, doc: Document) -> Iterator[_Find]:
         read = plain(doc.text)
         shown = None if read is None else dataclasses.replace(doc, text=read.text, spans=())
-        for detector in self.detectors if doc.place is None else self._in_records:
+        for detector in self._looking(doc):
             yield from ((span, detector) for span in detector.detect(doc))
             if read is not None and shown is not None:
                 yield from ((read.in_source(span), detector) for span in detector.detect(shown))
+
+    def _looking(self, doc: Document) -> Iterator[Detector]:
+        if doc.place is None:
+            yield from self.detectors
+        elif doc.place.kind is not Kind.TERM:
+            yield from self._in_records
+        else:  # without context "White" is a surname to a model, and "Chronic Disease Hospital" a place
+            yield from (detector for detector in self._in_records if detector.name in _SURE)
+            yield from _announcing()
 
     def join(self, doc: Document, found: Iterable[Span]) -> tuple[Span, ...]:
         """One disjoint set of many finds."""

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import lru_cache
 
+from deident.detect import Detector
 from deident.document import Document, Kind, Patient, Span
 from deident.labels import Category, Label
 from deident.replace import Treatment
@@ -78,6 +79,26 @@ class Sweep:
 
     def why(self, span: Span) -> str:  # noqa: ARG002 (the face that all detectors have)
         return "what a field of the record says, word for word"
+
+
+class Announced:
+    """Of what the detector `nlm` finds those names that something announces: a title, "by", a first name beside it.
+
+    A word that is a name by its likelihood alone is as likely a term: White, Beagle, Camila.
+    """
+
+    name = "nlm"
+
+    def __init__(self, nlm: Detector) -> None:
+        self._nlm = nlm
+
+    def detect(self, doc: Document) -> Iterator[Span]:
+        for span in self._nlm.detect(doc):
+            if span.label.category is Category.NAME and span.source != "nlm:likelihood":
+                yield span
+
+    def why(self, span: Span) -> str:
+        return self._nlm.why(span)
 
 
 def _goes_on(text: str, end: int) -> bool:
@@ -140,7 +161,7 @@ class Structured:
     def __call__(self, doc: Document, span: Span) -> str:
         text = doc.text[span.start : span.end]
         match doc.place.kind if doc.place is not None else Kind.PROSE:
-            case Kind.PROSE:
+            case Kind.PROSE | Kind.TERM:
                 known = self._known(doc, text)
                 return self.treat(doc, span) if known is None else self._identifier(*known)
             case Kind.TEXT:

@@ -15,8 +15,8 @@ and, where it has them,
     MANY = True                                   one file of it holds many documents, but must be written whole
     ALSO: tuple[str, ...]                         other suffixes of such files, which they keep
     configured(option) -> a format                what `name:option` is
-    STRUCTURED = True                             it reads a record with a `document.Skeleton` as its frame (HL7, FHIR),
-                                                  and writes no other record
+    STRUCTURED = True                             it reads a record with a `document.Skeleton` as its frame (HL7, FHIR,
+                                                  CDA), and writes no other record
 
 Offsets inside deident count code points; a format that counts otherwise converts at its own door.
 """
@@ -127,7 +127,7 @@ def suffixes(name: str) -> tuple[str, ...]:
 
 
 def structured(name: str) -> bool:
-    """Whether its records are structured ones (HL7, FHIR)."""
+    """Whether its records are structured ones (HL7, FHIR, CDA)."""
     return bool(getattr(load(name), "STRUCTURED", False))
 
 

@@ -56,10 +56,18 @@ def contents(builder: Builder, text: str, path: str) -> Parts | None:
 
 
 def _marked(builder: Builder, text: str, path: str) -> Parts | None:
+    if _cda(text):
+        from deident.formats import cda  # which has files in it, too
+
+        return cda.embedded(builder, text, path)
     if not _HTML.search(text[:4096]):
         return None
     root = _html(text)
     return ("<html>", *_markup.parts(builder, root, path, _markup.XHTML), "</html>") if root is not None else None
+
+
+def _cda(text: str) -> bool:
+    return "urn:hl7-org:v3" in text[:4096]
 
 
 def _html(text: str) -> Any:

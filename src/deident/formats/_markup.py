@@ -1,4 +1,4 @@
-"""Text with markup inside a record: FHIR's narrative, HTML attachments.
+"""Text with markup inside a record: FHIR's narrative, HTML attachments, the sections of a CDA document.
 
 The text nodes are one prose, so that "Jo<b>hn</b>" and the cells of a row are read together; elements and attributes
 that a dialect does not name are blocked with all they hold. Comments and processing instructions go.
@@ -16,7 +16,14 @@ from deident.formats._structure import Builder, Either, Part, Parts, Slot, opaqu
 from deident.labels import Label
 
 DEEPEST = 200
-_PLAIN = re.compile(r"[A-Za-z0-9%.,:;# _-]{1,60}")
+# Attributes of layout hold such words and no others; a class or a style of a site's own may be anything.
+_LAYOUT = re.compile(
+    r"(?:\d{1,4}(?:\.\d{1,3})?(?:%|px|pt|em|in|cm|mm|\*)?|left|right|center|justify|char|top|middle|bottom|baseline|"
+    r"ltr|rtl|auto|row|col|rowgroup|colgroup|(?:un)?ordered|none|void|above|below|[hlrv]hs|[hv]sides|box|border|groups|"
+    r"rows|cols|all|yes|no|disc|circle|square|[aAiI]|[a-z]{2}(?:-[A-Z]{2})?|insert|delete|bold|underline|italics|"
+    r"emphasis|[lr]rule|(?:top|bot)rule|arabic|(?:little|big)(?:roman|alpha)|text/x-hl7-text\+xml)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +33,7 @@ class Dialect:
     elements: frozenset[str]
     lines: frozenset[str]
     cells: frozenset[str]
-    attributes: frozenset[str]  # whose values are numbers and words of layout
+    attributes: frozenset[str]  # of layout
     identifiers: frozenset[str]  # attributes that name an element
     references: frozenset[str]  # attributes that point to one: "#name", "name"
     namespace: str = ""
@@ -60,7 +67,24 @@ XHTML = Dialect(
     namespace="http://www.w3.org/1999/xhtml",
 )
 
-_EMPTY = words("br hr col img")
+# The block structure of a section's text: CDA R2, 4.3.5.
+CDA = Dialect(
+    elements=words(
+        "text content linkHtml sub sup br footnote footnoteRef renderMultiMedia paragraph list item table caption "
+        "thead tbody tfoot tr th td colgroup col"
+    ),
+    lines=words("text br footnote paragraph list item table caption tr"),
+    cells=words("td th"),
+    attributes=words(
+        "styleCode listType border frame rules width align valign char charoff cellspacing cellpadding span colspan "
+        "rowspan scope revised language mediaType"
+    ),
+    identifiers=words("ID name"),
+    references=words("href IDREF referencedObject headers"),
+    namespace="urn:hl7-org:v3",
+)
+
+_EMPTY = words("br hr col img footnoteRef")
 
 
 def parts(builder: Builder, root: Any, path: str, dialect: Dialect, opening: str | None = None) -> Parts:
@@ -132,7 +156,7 @@ class _Walk:
         for name, value in element.attrib.items():
             where = f"{self.path}@{name.rpartition('}')[2]}"
             written = f"xml:{name.rpartition('}')[2]}" if name.startswith("{") else name
-            if name in self.dialect.attributes and _PLAIN.fullmatch(value):
+            if name in self.dialect.attributes and all(map(_LAYOUT.fullmatch, value.split())):
                 yield f' {written}="'
                 yield self.builder.retained(value, where, _xml.attribute)
                 yield '"'
@@ -140,14 +164,22 @@ class _Walk:
                 yield from self._identifier(written, value, where, "")
             elif name in self.dialect.references and value[:1] == "#" and len(value) > 1:
                 yield from self._identifier(written, value[1:], where, "#")
-            elif name in self.dialect.references and name != "href" and value:
-                yield from self._identifier(written, value, where, "")
+            elif name in self.dialect.references and name != "href" and value.strip():
+                yield from self._several(written, value.split(), where)
             else:
                 self.builder.block(where if name in _NAMED else f"{self.path}@?")
+
+    def _several(self, name: str, values: list[str], where: str) -> Iterator[Part]:
+        """An attribute that points to several elements."""
+        yield f' {name}="'
+        for place, value in enumerate(values):
+            yield " " * bool(place)
+            yield Slot(self.builder.field(value, Label.IDNUM, Kind.ID, where), form=_xml.attribute)
+        yield '"'
 
     def _identifier(self, name: str, value: str, where: str, sign: str) -> Iterator[Part]:
         doc = self.builder.field(value, Label.IDNUM, Kind.ID, where)
         yield Either(doc, (f' {name}="{sign}', Slot(doc, form=_xml.attribute), '"'), ())
 
 
-_NAMED = words("class style title alt src href summary abbr onclick target rel")
+_NAMED = words("class style styleCode title alt src href summary abbr axis onclick target rel rev")

@@ -10,7 +10,7 @@ import base64
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from deident.document import Document, Kind, Patient, Place, Record, Skeleton, Span
@@ -92,6 +92,9 @@ KEPT = re.compile(r"(?!\D*(?:\d\D*){7})[A-Za-z0-9.+*/%:_()<>=#,'\[\]{}-]{1,20}")
 _DAY = r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:\d{2,6}(?:\.\d+)?)?(?:[+-]\d{4})?"
 CODE = re.compile(rf"(?!{_DAY}$)" r"[A-Za-z0-9.+*/%:_()<>=#,'\[\]{}|$-]{1,64}")
 NUMBER = re.compile(r"[<>=]{0,2}[+-]?(?:\d{1,8}(?:\.\d*)?|\.\d+|\d+\.\d+)(?:[eE][+-]?\d+)?%?")
+UNIT = re.compile(r"(?![A-Z][a-z]{3})[\w%µ°/.*^'+\[\]{}()-]{1,20}")
+MIME = re.compile(r"[A-Za-z0-9.+-]+/[A-Za-z0-9.+-]+(?:; ?charset=[A-Za-z0-9_-]+)?")
+COUNTRY = re.compile(r"[A-Z]{2,3}")
 YEARS = words("a y yr yrs year years")
 _AFFIXES = words(
     "jr sr i ii iii iv v esq dr mr mrs ms miss mx prof rev sir md do rn np pa phd dds dmd lpn crna mph pharmd bsn msn "
@@ -161,6 +164,7 @@ class Builder:
         self._index: dict[tuple[object, ...], int] = {}
         self._known: dict[str, dict[Known, None]] = {}
         self._paths: Counter[tuple[str, str]] = Counter()
+        self._terms: set[str] = set()
         self.scope = ""  # whose the values are that come now: the id of a patient
 
     # -- what a value is ---------------------------------------------------------------------------------------------
@@ -198,6 +202,11 @@ class Builder:
         place = Place(path, Kind.PROSE, tuple(breaks))
         return self._document((joined, place.breaks, scope), joined, place, None, scope)
 
+    def term(self, text: str, path: str) -> int:
+        """What a code of a public system means. Where the same text stands as prose, it is that term as well."""
+        self._terms.add(" ".join(text.split()).casefold())
+        return self.prose([("", text)], path)
+
     def block(self, path: str, count: int = 1) -> None:
         """A value that nobody can judge: it is not in the output."""
         self._paths[BLOCKED, path] += count
@@ -230,6 +239,8 @@ class Builder:
             patient = Patient(scope or "shared", known.get(scope, shared) if scope else everybody)
             spans = (Span(0, len(text), label, "structure"),) if label is not None else ()
             identifier = f"{self._name}#{number + 1}:{place.path}"
+            if place.kind is Kind.PROSE and not place.breaks and " ".join(text.split()).casefold() in self._terms:
+                place = replace(place, kind=Kind.TERM)
             documents.append(Document(identifier, text, spans, patient, place=place))
         return Record(
             tuple(documents),

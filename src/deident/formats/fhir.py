@@ -24,8 +24,11 @@ from deident.errors import ConfigError, FormatError, UnknownNameError
 from deident.formats import Files, _attachments, _markup, _xml, decode
 from deident.formats._structure import (
     CODE,
+    COUNTRY,
     KEPT,
+    MIME,
     OID,
+    UNIT,
     YEARS,
     Builder,
     Either,
@@ -48,8 +51,8 @@ STRUCTURED = True
 
 DEEPEST = 100
 _LEAVES = words(
-    "number keep code unit samples prose text name affix id identifier telecom country display link uri date instant "
-    "birth age quantity file xhtml tag resource block"
+    "number keep code unit samples prose term text name affix id identifier telecom country display link uri date "
+    "instant birth age quantity file xhtml tag resource block"
 )
 _COMMON = words("extension modifierExtension id")
 _OF_RESOURCES = words("resourceType meta implicitRules language text contained")
@@ -60,10 +63,7 @@ _RELATIVE = re.compile(
     r"(?:/_history/(?P<version>[A-Za-z0-9.\-]{1,64}))?(?:#(?P<inner>[A-Za-z0-9.\-]{1,64}))?"
 )
 _SEARCH = re.compile(r"(?P<base>https?://[^?#]*/)?(?:(?P<type>[A-Z][A-Za-z]+)\?|\?)?(?P<query>[A-Za-z_][^?#]*=[^?#]*)")
-_MIME = re.compile(r"[A-Za-z0-9.+-]+/[A-Za-z0-9.+-]+(?:; ?charset=[A-Za-z0-9_-]+)?")
-_UNIT = re.compile(r"(?![A-Z][a-z]{3})[\w%µ°/.*^'+\[\]{}()-]{1,20}")
 _SAMPLES = re.compile(r"[0-9EULe.+\s-]*")
-_COUNTRY = re.compile(r"[A-Z]{2,3}")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 # Whose name a reference shows, by what it points to, or else by the element that it is.
@@ -338,7 +338,7 @@ class _Walk:
         self.patient = patients.pop() if len(patients) == 1 else ""  # whose a bundle is, where it is one patient's
         self.leaves: Mapping[str, Callable[[str, _At], _Made | None]] = {
             "keep": self._kept, "code": self._code, "unit": self._unit, "samples": self._samples, "prose": self._prose,
-            "text": self._text, "name": self._name, "affix": self._affix, "id": self._id,
+            "term": self._term, "text": self._text, "name": self._name, "affix": self._affix, "id": self._id,
             "identifier": self._identifier, "telecom": self._telecom, "country": self._country,
             "display": self._display, "link": self._link,
             "uri": self._uri, "date": self._date, "instant": self._instant, "birth": self._birth, "file": self._file,
@@ -624,10 +624,10 @@ class _Walk:
         return self._if(KEPT.fullmatch(value) is not None, value, at)
 
     def _code(self, value: str, at: _At) -> _Made | None:
-        return self._if(bool(CODE.fullmatch(value) or (at.key == "contentType" and _MIME.fullmatch(value))), value, at)
+        return self._if(bool(CODE.fullmatch(value) or (at.key == "contentType" and MIME.fullmatch(value))), value, at)
 
     def _unit(self, value: str, at: _At) -> _Made | None:
-        return self._if(value == at.data.get("code") or _UNIT.fullmatch(value) is not None, value, at)
+        return self._if(value == at.data.get("code") or UNIT.fullmatch(value) is not None, value, at)
 
     def _samples(self, value: str, at: _At) -> _Made | None:
         if _SAMPLES.fullmatch(value):
@@ -641,6 +641,12 @@ class _Walk:
         if opaque(value):
             return self._nothing(at)
         return _Made((Slot(self.builder.prose([("", value)], at.path), form=_string),))
+
+    def _term(self, value: str, at: _At) -> _Made | None:
+        system = at.data.get("system")
+        if not isinstance(system, str) or not public(system) or opaque(value):
+            return self._prose(value, at)
+        return _Made((Slot(self.builder.term(value, at.path), form=_string),))
 
     def _text(self, value: str, at: _At) -> _Made | None:
         label = at.label or Label.OTHER
@@ -688,7 +694,7 @@ class _Walk:
         return self._field(value, label, Kind.TEXT, at)
 
     def _country(self, value: str, at: _At) -> _Made | None:
-        stays = _COUNTRY.fullmatch(value) is not None
+        stays = COUNTRY.fullmatch(value) is not None
         return self._if(True, value, at) if stays else self._field(value, Label.COUNTRY, Kind.TEXT, at)
 
     def _display(self, value: str, at: _At) -> _Made | None:

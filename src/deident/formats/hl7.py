@@ -68,6 +68,12 @@ _SAME_AS = {  # older names of types, and those that are one value
     "PN": "XPN PATIENT", "TN": "XTN", "CX": "CX IDNUM", "PPN": "PPN DOCTOR", "XCN": "XCN DOCTOR",
     "XON": "XON ORGANIZATION", "XPN": "XPN PATIENT", "MA": "NA", "EI": "EI", "HD": "HD",
 }  # fmt: skip
+# Coding systems that are public, by their names in table 0396. What a site's own codes mean may be anything.
+_SYSTEMS = re.compile(
+    r"HL7\d{3,4}|LN|SCT2?|SNM3?|SNT|SNOMED|I9C?|I9C(?:DX|P)|I10[CP]?|I10C(?:DX|P)|I11|C4|C5|CPT|HCPCS|HCPT|NDC|CVX|MVX"
+    r"|RXNORM|UCUM|CDCREC|CDCPHINVS|CDCEDACUITY|PHINQUESTION|PHINVADS|ISO\+|ISO3166(?:_[12])?|ISO639(?:-[12])?|ANS\+|DCM"
+    r"|NCIT|NCI|UNII|ATC[CD]?|CAS|ICD(?:O|O3|10|9)|FDDC|FDDX|NUCC|NUBC|UB(?:92|04)?|NIP\d{3}|USPS|FIPS\S*|MEDR|UPC|IEEE|MDC"
+)
 
 # -- the table ---------------------------------------------------------------------------------------------------------
 
@@ -91,7 +97,7 @@ class Table:
 
 
 BLOCK = Rule("block")
-_SIMPLE = words("keep code number prose text id name affix phone area local date birth oid block OBX-5 MSH-2 ED")
+_SIMPLE = words("keep code number prose term text id name affix phone area local date birth oid block OBX-5 MSH-2 ED")
 
 
 def _rule(said: str, types: Mapping[str, Any], where: str) -> Rule:
@@ -487,7 +493,7 @@ class _Message:
             values = raw.split(sign) if sign else [raw]
             self._learn(rule, values, level)
             yield from self._components(rule, values, path, level)
-        elif rule.how in ("text", "prose") or not sign or sign not in raw:
+        elif rule.how in ("text", "prose", "term") or not sign or sign not in raw:
             yield from self._leaf(rule, raw, path)
         else:  # one value by the table, but the message has more of them
             first, *others = raw.split(sign)
@@ -507,6 +513,8 @@ class _Message:
                 yield telephone[number]
             elif value:
                 own = rules[number] if number < len(rules) else BLOCK
+                if own.how == "term" and not _SYSTEMS.fullmatch("".join(values[number + 1 : number + 2])):
+                    own = Rule("prose")
                 inherited = own if own.label is not None else Rule(own.how, rule.label)
                 yield from self._value(inherited, value, f"{path}.{number + 1}", level + 1)
 
@@ -541,6 +549,8 @@ class _Message:
                 yield self.builder.retained(text, path, escape)
             case "oid" if public(text):
                 yield self.builder.retained(text, path, escape)
+            case "term":
+                yield Slot(self.builder.term(text, path), 0, escape)
             case "keep" | "number" | "code" | "prose":
                 yield Slot(self.builder.prose([("", text)], path), 0, escape)
             case "name" | "affix":

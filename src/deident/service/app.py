@@ -501,6 +501,7 @@ _BODY = {
             "application/x-ndjson": {"schema": {"type": "string", "description": "One JSON document a line."}},
             "application/fhir+json": {"schema": {"type": "object"}},
             "application/hl7-v2": {"schema": {"type": "string"}},
+            "application/cda+xml": {"schema": {"type": "string"}},
         },
     }
 }

@@ -36,6 +36,7 @@ FORMATS: Mapping[str, str] = MappingProxyType(
         "application/x-ndjson": "jsonl",
         "application/jsonl": "jsonl",
         "application/fhir+json": "fhir",
+        "application/cda+xml": "cda",
         "application/hl7-v2": "hl7",
         "x-application/hl7-v2+er7": "hl7",
     }
@@ -45,6 +46,7 @@ _MEDIA_BY_FORMAT = {
     "jsonl": "application/x-ndjson",
     "fhir": "application/fhir+json",
     "hl7": "x-application/hl7-v2+er7",
+    "cda": "application/cda+xml",
 }
 _MEDIA_BY_SUFFIX = {".json": "application/json", ".xml": "application/xml", ".xmi": "application/xml"}
 # What DARTS calls policies.
