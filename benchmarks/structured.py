@@ -1,9 +1,10 @@
-"""Structured fixtures scrubbed under `safe-harbor`: identifiers left, references, and whether the output still parses.
+"""Structured fixtures scrubbed: identifiers left, references, and whether the output still parses.
 
     python -m benchmarks.structured --fixtures DIR --record
 
-DIR holds `hl7v2` and `fhir`. A value counts as left if a field held it, the policy changed it, and the output (files in
-base64 decoded) still shows it as a word of its own; only counts are printed.
+DIR holds `hl7v2`, `fhir` and `ccda`. They are scrubbed under `safe-harbor`, and once more with surrogates. A value
+counts as left if a field held it, the policy changed it, and the output (files in base64 decoded) still shows it as a
+word of its own; only counts are printed. A fragment of CDA whose prefixes are declared elsewhere is given them first.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ def _shown(data: bytes) -> str:
 def _left(old: tuple[Document, ...], new: tuple[Document, ...], text: str) -> Iterator[tuple[str, bool]]:
     """Of every value of a field that the policy changed: its label, and whether the output shows it."""
     for before, after in zip(old, new, strict=True):
-        is_field = before.place is not None and before.place.kind is not Kind.PROSE
+        is_field = before.place is not None and before.place.kind not in (Kind.PROSE, Kind.TERM)
         if not is_field or before.text == after.text or sum(map(str.isalnum, before.text)) < _LEAST:
             continue
         pattern = rf"(?<!\w){re.escape(before.text)}(?!\w)"
@@ -99,12 +100,85 @@ def _targets(data: Any) -> list[int | None]:
     return [places.get(found) for found in _references(data)]
 
 
-def _measure(form: str, files: list[Path], parses: Callable[[bytes], bool], pipeline: Pipeline) -> list[str]:
+def _cda_parses(data: bytes) -> bool:
+    from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]  # compiled, and without types
+
+    try:
+        etree.fromstring(data)
+    except etree.XMLSyntaxError:
+        return False
+    return True
+
+
+def _pointers(data: bytes) -> list[int | None]:
+    """Which of a document's ids its pointers lead to, by their order."""
+    from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]  # compiled, and without types
+
+    elements = list(etree.fromstring(data).iter("*"))
+    ids = dict.fromkeys(found for found in (element.get("ID") for element in elements) if found)
+    places = {found: place for place, found in enumerate(ids)}
+    return [
+        places.get(value.removeprefix("#"))
+        for element in elements
+        for name, value in element.attrib.items()
+        if name in ("IDREF", "referencedObject") or (name in ("href", "value") and value.startswith("#"))
+    ]
+
+
+def _declared(data: bytes) -> bytes:
+    """A fragment with the namespaces of the prefixes that it uses."""
+    root = re.search(rb"<(?![?!])[^>\s/]+", data)
+    if root is None:
+        return data
+    tag = data[root.start() : data.find(b">", root.start())]
+    missing = b"".join(
+        b' xmlns:%b="%b"' % (prefix, uri)
+        for prefix, uri in _NAMESPACES.items()
+        if b"xmlns:%b=" % prefix not in tag and re.search(rb"[\s<]%b:" % prefix, data)
+    )
+    return data[: root.end()] + missing + data[root.end() :]
+
+
+_NAMESPACES = {b"xsi": b"http://www.w3.org/2001/XMLSchema-instance", b"sdtc": b"urn:hl7-org:sdtc"}
+
+
+def _as_it_is(data: bytes) -> bytes:
+    return data
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A format's fixtures, and what is asked of its output."""
+
+    name: str
+    folder: str
+    suffixes: tuple[str, ...]
+    parses: Callable[[bytes], bool]
+    targets: Callable[[bytes], list[int | None]] | None = None  # what its references lead to
+    ready: Callable[[bytes], bytes] = _as_it_is
+
+    def files(self, fixtures: Path) -> list[Path]:
+        return sorted(path for path in (fixtures / self.folder).rglob("*") if path.suffix in self.suffixes)
+
+
+_FORMS = (
+    _Form("hl7", "hl7v2", (".hl7",), _hl7_parses),
+    _Form("fhir", "fhir", (".json",), _fhir_parses, lambda data: _targets(json.loads(data))),
+    _Form("cda", "ccda", (".xml", ".ccda"), _cda_parses, _pointers, _declared),
+)
+
+
+_GIVEN = "given the namespaces that they use"
+
+
+def _measure(form: _Form, files: list[Path], pipeline: Pipeline) -> list[str]:
     counts = Counter[str]()
     labels, leaks = Counter[str](), Counter[str]()
     for path in files:
-        data = path.read_bytes()
-        module = formats.load(form)
+        found = path.read_bytes()
+        data = form.ready(found)
+        counts[_GIVEN] += data != found
+        module = formats.load(form.name)
         try:
             record = module.read({module.SUFFIXES[0]: data}, name=path.stem)
         except FormatError:
@@ -121,15 +195,16 @@ def _measure(form: str, files: list[Path], parses: Callable[[bytes], bool], pipe
         for (what, _), count in record.frame.paths.items():
             counts[what] += count
         counts["written"] += 1
-        was, still = parses(data), parses(out)
+        was, still = form.parses(data), form.parses(out)
         counts["parsed before"] += was
         counts["parsed after"] += still
         counts["parsed no more"] += was and not still
-        if form == "fhir":
-            before, after = _targets(json.loads(data)), _targets(json.loads(out))
-            counts["references in bundles"] += sum(place is not None for place in before)
-            counts["references that lead elsewhere"] += before != after
-    lines = [f"{form}: {len(files)} files", *(f"  {name}: {count:,}" for name, count in sorted(counts.items()))]
+        if form.targets is not None:
+            before, after = form.targets(data), form.targets(out)
+            counts["references"] += sum(place is not None for place in before)
+            counts["files whose references lead elsewhere"] += before != after
+    rows = [(name, count) for name, count in sorted(counts.items()) if count or name != _GIVEN]
+    lines = [f"{form.name}: {len(files)} files", *(f"  {name}: {count:,}" for name, count in rows)]
     lines.append(
         f"  values of fields that the policy changed: {labels.total():,}, left in the output: {leaks.total():,}"
     )
@@ -143,20 +218,22 @@ def main() -> None:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # of hl7apy, which writes them for versions it guesses
     config = Config()
-    pipeline = Pipeline.from_config(replace(config, scrub=replace(config.scrub, policy="safe-harbor")))
+    harbor = Pipeline.from_config(replace(config, scrub=replace(config.scrub, policy="safe-harbor")))
+    surrogate = harbor.under(replace(config, scrub=replace(config.scrub, replace="surrogate")), run_key=bytes(32))
+    files = {form.name: form.files(arguments.fixtures) for form in _FORMS}
     hashed = hashlib.sha256()
+    for path in (path for paths in files.values() for path in paths):
+        hashed.update(path.read_bytes())
     lines: list[str] = []
-    for form, suffix, folder, parses in (("hl7", "hl7", "hl7v2", _hl7_parses), ("fhir", "json", "fhir", _fhir_parses)):
-        files = sorted((arguments.fixtures / folder).rglob(f"*.{suffix}"))
-        for path in files:
-            hashed.update(path.read_bytes())
-        lines += _measure(form, files, parses, pipeline)
+    for manner, pipeline in (("safe-harbor", harbor), ("surrogates", surrogate)):
+        lines += [f"## {manner}", ""]
+        lines += [line for form in _FORMS for line in _measure(form, files[form.name], pipeline)]
     text = "\n".join(lines)
     print(text)
     if arguments.record:
         heading = "# structured: `python -m benchmarks.structured --fixtures DIR --record`\n\n"
         python, corpus = platform.python_version(), hashed.hexdigest()[:16]
-        facts = f"{date.today()}, Python {python}; policy safe-harbor; fixtures {corpus}\n\n"
+        facts = f"{date.today()}, Python {python}; fixtures {corpus}\n\n"
         (RESULTS / "structured.md").write_text(f"{heading}{facts}```\n{text}\n```\n", encoding="utf-8")
 
 

@@ -309,6 +309,10 @@ def narrative(made: str) -> str:
         ("<table><tbody><tr><td>Okonjo</td><td>Adaeze</td><td>13.2</td></tr></tbody></table>",
          "<table><tbody><tr><td>[PATIENT]</td><td>[PATIENT]</td><td>13.2</td></tr></tbody></table>"),
         ("<list><item>MRN MR000777</item></list>", "<list><item>MRN {code}</item></list>"),
+        ("Seen: <content>Dr. Zebulonquist</content><content>Called</content>",
+         "Seen: <content>Dr. [DOCTOR]</content><content>Called</content>"),
+        ("<linkHtml>Dr. Zebulonquist</linkHtml><linkHtml>wrote</linkHtml>",
+         "<linkHtml>Dr. [DOCTOR]</linkHtml><linkHtml>wrote</linkHtml>"),
         ("Pulse 72<!-- Okonjo -->, regular", "Pulse 72, regular"),
     ],
 )  # fmt: skip
@@ -357,6 +361,8 @@ def test_formats_share_one_identity() -> None:
         (f'<text mediaType="application/pdf" representation="B64">{b64("%PDF-1.4 Okonjo")}</text>', ""),
         (f'<text mediaType="text/plain" representation="B64" compression="DF">{b64("Mrs. Okonjo")}</text>', ""),
         ('<text mediaType="application/pdf"><reference value="Okonjo.pdf"/></text>', ""),
+        (f'<text mediaType="text/plain" representation="b64">{b64("Mrs. Okonjo, pulse 72")}</text>', "pulse 72"),
+        (f'<text mediaType="application/pdf">{b64("%PDF-1.4 Okonjo")}</text>', ""),
         ('<text mediaType="image/png" representation="B64">iVBORw0KGgo=</text>', ""),
     ],
 )  # fmt: skip
@@ -368,7 +374,7 @@ def test_an_unstructured_body_is_scrubbed_or_blocked(text: str, kept: str, taggi
     body = etree.fromstring(made.encode()).find(".//{urn:hl7-org:v3}nonXMLBody/{urn:hl7-org:v3}text")
     assert body.get("mediaType") in text
     shown = body.text or ""
-    shown = base64.b64decode(shown).decode() if body.get("representation") == "B64" else shown
+    shown = base64.b64decode(shown).decode() if body.get("representation") in ("B64", "b64") else shown
     assert kept in shown
     assert bool(shown) == bool(kept)
     assert (body.get("nullFlavor") == "MSK") == (not kept)
@@ -538,7 +544,17 @@ def test_only_what_was_read_is_written() -> None:
 
 def test_retained_values_are_no_identifiers_of_the_record(tagging: Pipeline) -> None:
     source = body("x").replace("<title>", '<code code="MR000777" codeSystemVersion="Okonjo"/><title>')
+    source = source.replace("<text>", '<templateId root="2.16.840.1.113883.10.20" extension="1.000777"/><text>')
     assert leaks.leaked(through(tagging, source), ["MR000777", "Okonjo"]) == []
+
+
+def test_a_retained_value_with_an_identifier_in_it_goes(tagging: Pipeline) -> None:
+    source = body("x").replace("MR000777", "7081923").replace(
+        "<title>", '<id root="2.16.840.1.113883.6.7081923"/><code code="A-7081923.1" codeSystem="2.16.840.1.113883.6.1"/><title>'
+    )  # fmt: skip
+    made = through(tagging, source)
+    assert leaks.leaked(made, ["7081923"]) == []
+    assert 'codeSystem="2.16.840.1.113883.6.1"' in made
 
 
 def test_every_disposition_of_the_table_is_one() -> None:
@@ -565,3 +581,29 @@ def test_fields_are_known_by_position() -> None:
     assert labels["ClinicalDocument/author/assignedAuthor/assignedPerson/name/family"] == "DOCTOR"
     assert labels["ClinicalDocument/componentOf/encompassingEncounter/id@extension"] == "ACCOUNT"
     assert all(doc.place is not None and doc.patient is not None for doc in record.documents)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ('xsi:type="PQ" value="93" unit="a"', 'xsi:type="PQ" value="90" unit="a"'),
+        ('xsi:type="INT" value="93"', 'xsi:type="INT" value="90"'),
+        ('xsi:type="INT" value="43"', 'xsi:type="INT" value="43"'),
+        ('xsi:type="PQ" value="1200" unit="mo"', 'xsi:type="PQ" unit="mo"'),
+        ('xsi:type="PQ" value="18" unit="mo"', 'xsi:type="PQ" value="18" unit="mo"'),
+        ('xsi:type="INT" value="7081923"', 'xsi:type="INT" value="{code}"'),
+    ],
+)
+def test_ages_and_numbers(value: str, expected: str, tagging: Pipeline) -> None:
+    observation = f'<entry><observation><code code="397659008" {SNOMED}/><value {value}/></observation></entry>'
+    made = through(tagging, body("x").replace("MR000777", "7081923").replace("</section>", f"{observation}</section>"))
+    code = re.search(r'extension="(id-[0-9a-f]{16})"', made)
+    assert code is not None
+    assert f"<value {expected.format(code=code[1])}/>" in made or "7081923" in value
+    assert "7081923" not in made
+
+
+def test_attributes_stand_once(tagging: Pipeline) -> None:
+    source = '<x:low xmlns:x="urn:hl7-org:v3"/>'.replace("low", "act")
+    source = source.replace("/>", ' x:classCode="ACT" classCode="OBS" x:Okonjo="Okonjo"/>')
+    assert through(tagging, source) == '<act xmlns="urn:hl7-org:v3" classCode="OBS"/>'

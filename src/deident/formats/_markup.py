@@ -57,7 +57,7 @@ XHTML = Dialect(
         "div p h1 h2 h3 h4 h5 h6 ul ol li dl dt dd table caption tr blockquote pre hr br address body section article "
         "header footer main"
     ),
-    cells=words("td th"),
+    cells=words("td th a"),
     attributes=words(
         "align valign border width height colspan rowspan cellpadding cellspacing span start type dir lang "
         "{http://www.w3.org/XML/1998/namespace}lang"
@@ -74,7 +74,7 @@ CDA = Dialect(
         "thead tbody tfoot tr th td colgroup col"
     ),
     lines=words("text br footnote paragraph list item table caption tr"),
-    cells=words("td th"),
+    cells=words("td th linkHtml footnoteRef"),
     attributes=words(
         "styleCode listType border frame rules width align valign char charoff cellspacing cellpadding span colspan "
         "rowspan scope revised language mediaType"
@@ -83,6 +83,9 @@ CDA = Dialect(
     references=words("href IDREF referencedObject headers"),
     namespace="urn:hl7-org:v3",
 )
+
+# "<b>Jane</b><b>Doe</b>" are two words, "Jo<b>hn</b>" is one.
+_JOINT = re.compile(r"[^\W\d_A-Z][A-Z]")
 
 _EMPTY = words("br hr col img footnoteRef")
 
@@ -149,6 +152,8 @@ class _Walk:
             self.builder.block(self.path)
             return
         self.parts.append(len(self.pieces))
+        if not self.between and self.pieces and _JOINT.fullmatch(self.pieces[-1][1][-1] + text[0]):
+            self.between = " "
         self.pieces.append((self.between, text))
         self.between = ""
 

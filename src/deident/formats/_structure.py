@@ -122,6 +122,9 @@ def opaque(text: str) -> bool:
     return _OPAQUE.search(text) is not None
 
 
+_PART = re.compile(r"(?=[A-Za-z]*[0-9])[A-Za-z0-9]{6,}")
+
+
 def _key(text: str) -> str:
     return "".join(filter(str.isalnum, text)).casefold()
 
@@ -135,6 +138,18 @@ def _telling(known: Iterable[Known]) -> Mapping[str, Label]:
         if label.category is not Category.DATE and len(_key(text)) > 4:
             found[_key(text)] = label
     return found
+
+
+def _told(value: str, telling: Mapping[str, Label]) -> Label | None:
+    """The label of a value that should stay, if it is an identifier of the record or has one in it: an OID that ends
+    in the patient's number. Numbers of five digits are too common in codes."""
+    if len(value) < 4:
+        return None
+    whole = telling.get(_key(value))
+    if whole is not None:
+        return whole
+    parts = (part for part in _PART.findall(value) if part != value)
+    return next(filter(None, (telling.get(part.casefold()) for part in parts)), None)
 
 
 def _worth(label: Label, text: str) -> bool:
@@ -267,7 +282,7 @@ class Builder:
             case str() | Slot():
                 return part
             case _Retained(value, path, form):
-                label = telling.get(_key(value)) if len(value) > 3 else None
+                label = _told(value, telling)
                 if label is None:
                     self._paths[RETAINED, path] += 1
                     return form(value)

@@ -50,6 +50,9 @@ SPACE = "urn:hl7-org:v3"
 _SCHEMA = "http://www.w3.org/2001/XMLSchema-instance"
 _PREFIXES: Mapping[str, str] = {"urn:hl7-org:sdtc": "sdtc", "urn:hl7-org:pharm": "pharm", _SCHEMA: "xsi"}
 _ROOT = "ClinicalDocument"
+# Types of files that may be text: one in base64 may be mislabelled, and is judged by what is in it.
+_TEXTS = re.compile(r"$|text/|application/(?:xml|xhtml\+xml|cda\+xml)\b")
+_MARKED = re.compile(r"(?!image/|audio/|video/)")
 _STYLESHEET = re.compile(r"""type=["']text/xsl["']\s+href=["'](?:C?CDA|c?cda)\.xsl["']\s*""")
 # The first tag, behind the declaration, stylesheets and comments.
 _FIRST = re.compile(
@@ -58,7 +61,7 @@ _FIRST = re.compile(
 )
 
 # A code of HL7 in capitals; a telecom or an address may have several uses.
-_FLAG = re.compile(r"[A-Z][A-Z0-9]{0,13}|true|false|[01]")
+_FLAG = re.compile(r"[A-Z][A-Z0-9]{0,13}|true|false|[01]|b64")
 _USES = words(
     "H HP HV WP DIR PUB BAD TMP AS EC MC PG L C A I P R SRCH SNDX PHON SYL IDE ABC OR OLD CONF ASGN PHYS PST HPL"
 )
@@ -67,6 +70,8 @@ _DIGITS = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?(?: -?\d{1,9}(?:\.\d{1,9})?)*")
 _AGE = re.compile(r"\d+(?:\.\d+)?")
 # Codes of observations whose value is an age, in years where it has no unit (SNOMED CT, LOINC).
 _AGES = words("445518008 397659008 424144002 30525-0 21612-7 29553-5 63932-8 39016-1 35659-2")
+_OLD = 90  # years: 45 CFR 164.514(b)(2)(i)(C)
+_IN_A_YEAR = {"mo": 12, "wk": 52, "d": 365, "h": 8760, "min": 525_600}
 _SCHEME = re.compile(r"(tel|fax|mailto|sms|https?|ftp|sip|xmpp|x-text-fax|modem|mllp|file|nfs|telnet):", re.IGNORECASE)
 _SCHEMES: Mapping[str, Label] = {
     "fax": Label.FAX, "x-text-fax": Label.FAX, "mailto": Label.EMAIL, "xmpp": Label.EMAIL, "sip": Label.EMAIL,
@@ -252,7 +257,7 @@ class _Walk:
                 rule = _entity(element.getparent())
             case _:
                 pass
-        if rule.how == "ED" and element.get("representation") == "B64":
+        if rule.how == "ED" and _is_base64(element):
             return self._file(element, at)
         rows = self.rules.elements.get(rule.how) or self.rules.elements[_ANY]
         at = replace(at, label=rule.label or at.label)
@@ -305,6 +310,8 @@ class _Walk:
         parts: list[Part] = []
         for tag, value in element.attrib.items():
             name = self._named(tag) if tag.startswith("{") else tag
+            if tag.startswith("{") and ":" not in name:  # in HL7's namespace there are no attributes
+                name = ""
             rule = rows.get(f"@{name}")
             where = replace(at, path=f"{at.path}@{name if rule is not None else '?'}", label=_label(rule, at))
             leaf = self.leaves.get(rule.how) if rule is not None and value.strip() else None
@@ -322,10 +329,10 @@ class _Walk:
     def _file(self, element: Any, at: _At) -> Parts:
         """A file in base64, or as it is: scrubbed if it is text, HTML or a CDA document; else it leaves a mark."""
         text = "".join(_texts(element))
-        kind = "base64" if element.get("representation") == "B64" else ""
+        kind = "base64" if _is_base64(element) else ""
         made = None
-        picture = element.get("mediaType", "").startswith(("image/", "audio/", "video/"))
-        if text.strip() and element.get("compression") is None and not picture:
+        opened = _MARKED if kind else _TEXTS
+        if text.strip() and element.get("compression") is None and opened.match(element.get("mediaType", "")):
             made = _attachments.embedded(self.builder, text, kind, at.path, form=_xml.escape)
         elif not text.strip():
             made = ()
@@ -362,15 +369,18 @@ class _Walk:
         return (self.builder.retained(value, at.path, at.form),) if MIME.fullmatch(value) else None
 
     def _number(self, value: str, at: _At) -> Parts | None:
-        return (self.builder.number(value, at.path),) if _DIGITS.fullmatch(value) else None
+        return (self.builder.retained(value, at.path, at.form),) if _DIGITS.fullmatch(value) else None
 
     def _quantity(self, value: str, at: _At) -> Parts | None:
         if not NUMBER.fullmatch(value):
             return None
         unit = at.element.get("unit", "").casefold()
-        if _AGE.fullmatch(value) and (unit in YEARS or (not unit and self._is_age(at.element))):
+        is_age = _AGE.fullmatch(value) is not None and self._is_age(at.element)
+        if _AGE.fullmatch(value) and (unit in YEARS or (not unit and is_age)):
             return (Slot(self.builder.field(value, Label.AGE, Kind.AGE, at.path), form=at.form),)
-        return (self.builder.number(_xml.attribute(value), at.path),)
+        if is_age and float(value) >= _OLD * _IN_A_YEAR.get(unit, 1):
+            return None
+        return (self.builder.retained(value, at.path, at.form),)
 
     def _is_age(self, element: Any) -> bool:
         """Whether the observation that an element is in asks for an age."""
@@ -480,7 +490,7 @@ class _Walk:
 
     def _learn_name(self, element: Any, label: Label) -> None:
         """The name that the parts of a name make together."""
-        parts = [(self.name(child), " ".join(_texts(child)).strip()) for child in element if self.name(child)]
+        parts = [(self.name(child), "".join(_texts(child)).strip()) for child in element if self.name(child)]
         given = " ".join(text for name, text in parts if name == "given" and text)
         families = [text for name, text in parts if name == "family" and text]
         whole = " ".join(_texts(element)).strip()
@@ -527,6 +537,10 @@ class _Texts:
 def _texts(element: Any) -> list[str]:
     """The text before the first child of an element, and that behind each of them."""
     return [element.text or "", *(child.tail or "" for child in element)]
+
+
+def _is_base64(element: Any) -> bool:
+    return element.get("representation", "").upper() == "B64"
 
 
 def _label(rule: Rule | None, at: _At) -> Label | None:
