@@ -16,7 +16,7 @@ import platform
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -171,44 +171,65 @@ _FORMS = (
 _GIVEN = "given the namespaces that they use"
 
 
-def _measure(form: _Form, files: list[Path], pipeline: Pipeline) -> list[str]:
-    counts = Counter[str]()
-    labels, leaks = Counter[str](), Counter[str]()
-    for path in files:
-        found = path.read_bytes()
-        data = form.ready(found)
-        counts[_GIVEN] += data != found
+class _Tally:
+    """What became of a format's fixtures in one manner."""
+
+    def __init__(self) -> None:
+        self.counts = Counter[str]()
+        self.labels = Counter[str]()
+        self.leaks = Counter[str]()
+
+    def add(self, form: _Form, data: bytes, record: Record, done: tuple[Document, ...]) -> None:
+        frame = record.frame
+        assert isinstance(frame, Skeleton)
         module = formats.load(form.name)
+        out = module.write(Record(done, frame))[module.SUFFIXES[0]]
+        for label, left in _left(record.documents, done, _shown(out)):
+            self.labels[label] += 1
+            self.leaks[label] += left
+        for (what, _), count in frame.paths.items():
+            self.counts[what] += count
+        self.counts["written"] += 1
+        was, still = form.parses(data), form.parses(out)
+        self.counts["parsed before"] += was
+        self.counts["parsed after"] += still
+        self.counts["parsed no more"] += was and not still
+        if form.targets is not None:
+            before, after = form.targets(data), form.targets(out)
+            self.counts["references"] += sum(place is not None for place in before)
+            self.counts["files whose references lead elsewhere"] += before != after
+
+    def lines(self) -> Iterator[str]:
+        yield from (f"  {name}: {count:,}" for name, count in sorted(self.counts.items()) if count or name != _GIVEN)
+        changed, left = self.labels.total(), self.leaks.total()
+        yield f"  values of fields that the policy changed: {changed:,}, left in the output: {left:,}"
+        for label, count in sorted(self.labels.items()):
+            yield f"    {label}: {count:,}, left {self.leaks[label]:,}"
+
+
+def _measure(form: _Form, files: list[Path], manners: Mapping[str, Pipeline]) -> dict[str, _Tally]:
+    """What is found is the same in each manner, so it is looked for once."""
+    finder, *_ = manners.values()
+    module = formats.load(form.name)
+    tallies = {manner: _Tally() for manner in manners}
+    for path in files:
+        read = path.read_bytes()
+        data = form.ready(read)
         try:
             record = module.read({module.SUFFIXES[0]: data}, name=path.stem)
         except FormatError:
-            counts["refused"] += 1
+            for tally in tallies.values():
+                tally.counts["refused"] += 1
             continue
-        done, failures = attempt_all(pipeline.scrub, record.documents)
-        if failures or not isinstance(record.frame, Skeleton):
-            counts["failed"] += 1
-            continue
-        out = module.write(Record(done, record.frame))[module.SUFFIXES[0]]
-        for label, left in _left(record.documents, done, _shown(out)):
-            labels[label] += 1
-            leaks[label] += left
-        for (what, _), count in record.frame.paths.items():
-            counts[what] += count
-        counts["written"] += 1
-        was, still = form.parses(data), form.parses(out)
-        counts["parsed before"] += was
-        counts["parsed after"] += still
-        counts["parsed no more"] += was and not still
-        if form.targets is not None:
-            before, after = form.targets(data), form.targets(out)
-            counts["references"] += sum(place is not None for place in before)
-            counts["files whose references lead elsewhere"] += before != after
-    rows = [(name, count) for name, count in sorted(counts.items()) if count or name != _GIVEN]
-    lines = [f"{form.name}: {len(files)} files", *(f"  {name}: {count:,}" for name, count in rows)]
-    lines.append(
-        f"  values of fields that the policy changed: {labels.total():,}, left in the output: {leaks.total():,}"
-    )
-    return [*lines, *(f"    {label}: {count:,}, left {leaks[label]:,}" for label, count in sorted(labels.items()))]
+        found, failures = attempt_all(finder.detect, record.documents)
+        for manner, pipeline in manners.items():
+            done, failed = attempt_all(pipeline.judged, found)
+            tallies[manner].counts[_GIVEN] += data != read
+            if failures or failed:
+                tallies[manner].counts["failed"] += 1
+            else:
+                tallies[manner].add(form, data, record, done)
+    return tallies
 
 
 def main() -> None:
@@ -224,10 +245,12 @@ def main() -> None:
     hashed = hashlib.sha256()
     for path in (path for paths in files.values() for path in paths):
         hashed.update(path.read_bytes())
+    manners = {"safe-harbor": harbor, "surrogates": surrogate}
+    measured = {form.name: _measure(form, files[form.name], manners) for form in _FORMS}
     lines: list[str] = []
-    for manner, pipeline in (("safe-harbor", harbor), ("surrogates", surrogate)):
-        lines += [f"## {manner}", ""]
-        lines += [line for form in _FORMS for line in _measure(form, files[form.name], pipeline)]
+    for manner in manners:
+        for name, tallies in measured.items():
+            lines += [f"{name}, {manner}: {len(files[name])} files", *tallies[manner].lines()]
     text = "\n".join(lines)
     print(text)
     if arguments.record:

@@ -46,6 +46,13 @@ def test_a_term_stays(shipped: Pipeline, display: str) -> None:
         assert through(shipped, name, text).count(display) == text.count(display), name
 
 
+@pytest.mark.parametrize("race", ["2106-3^White^L", "W^WHITE", "^White", "^Not Hispanic or Latino^99RACE"])
+def test_what_a_code_of_a_table_means_stays_whoevers_code_it_is(shipped: Pipeline, race: str) -> None:
+    assert f"|{race}\r" in through(shipped, "hl7", HL7.format(name="Okonjo", race=race))
+    own = CDA.format(name="Okonjo", display="White", system="1.2.3.4.5")
+    assert through(shipped, "cda", own).count("White") == 2
+
+
 def test_a_term_that_the_record_has_as_a_name_goes(shipped: Pipeline) -> None:
     for name, text in records("White", "White").items():
         assert "White" not in through(shipped, name, text), name
@@ -68,8 +75,12 @@ def test_what_tells_itself_goes_from_a_term_as_well(shipped: Pipeline, display: 
 
 
 def test_what_a_sites_own_code_means_is_read_by_all(shipped: Pipeline) -> None:
-    for name, text in records("Okonjo", "Kowalski, Tomasz", public=False).items():
-        assert leaks.leaked(through(shipped, name, text), ["Kowalski", "Tomasz"]) == [], name
+    told = records("Okonjo", "Kowalski", public=False) | {
+        "hl7": "MSH|^~\\&|||||20210304||ADT^A01|1|P|2.5\rDG1|1||7^Kowalski^L\r",
+        "cda": '<observation><code code="7" codeSystem="1.2.3.4.5" displayName="Kowalski"/></observation>',
+    }
+    for name, text in told.items():
+        assert leaks.leaked(through(shipped, name, text), ["Kowalski"]) == [], name
 
 
 def test_a_term_is_one_wherever_the_record_repeats_it() -> None:

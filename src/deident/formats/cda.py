@@ -221,12 +221,12 @@ class _Walk:
         self.space = SPACE if root.tag.startswith(f"{{{SPACE}}}") else ""
         self.root = root
         self.leaves: Mapping[str, Leaf] = {
-            "flag": self._flag, "keep": self._code, "code": self._code, "unit": self._unit, "number": self._number,
+            "flag": self._flag, "code": self._code, "unit": self._unit, "number": self._number,
             "quantity": self._quantity, "system": self._system, "sysname": self._system_name, "term": self._term,
-            "root": self._root, "extension": self._extension, "version": self._version, "id": self._id,
-            "link": self._link, "telecom": self._telecom, "date": self._date, "birth": self._birth, "text": self._text,
-            "name": self._name, "affix": self._affix, "country": self._country, "mime": self._mime,
-            "types": self._types, "prose": self._prose,
+            "table": self._table, "root": self._root, "extension": self._extension, "version": self._version,
+            "id": self._id, "link": self._link, "telecom": self._telecom, "date": self._date, "birth": self._birth,
+            "text": self._text, "name": self._name, "affix": self._affix, "country": self._country,
+            "mime": self._mime, "types": self._types, "prose": self._prose,
         }  # fmt: skip
 
     def name(self, node: Any) -> str:
@@ -408,8 +408,11 @@ class _Walk:
         return self._text(value, replace(at, label=Label.ORGANIZATION))
 
     def _term(self, value: str, at: _At) -> Parts | None:
-        if not public(at.element.get("codeSystem", "")) or opaque(value):
-            return self._prose(value, at)
+        return self._table(value, at) if public(at.element.get("codeSystem", "")) else self._prose(value, at)
+
+    def _table(self, value: str, at: _At) -> Parts | None:
+        if opaque(value):
+            return None
         return (Slot(self.builder.term(value, at.path), form=at.form),)
 
     def _root(self, value: str, at: _At) -> Parts | None:

@@ -97,7 +97,9 @@ class Table:
 
 
 BLOCK = Rule("block")
-_SIMPLE = words("keep code number prose term text id name affix phone area local date birth oid block OBX-5 MSH-2 ED")
+_SIMPLE = words(
+    "keep code number prose term table text id name affix phone area local date birth oid block OBX-5 MSH-2 ED"
+)
 
 
 def _rule(said: str, types: Mapping[str, Any], where: str) -> Rule:
@@ -493,7 +495,7 @@ class _Message:
             values = raw.split(sign) if sign else [raw]
             self._learn(rule, values, level)
             yield from self._components(rule, values, path, level)
-        elif rule.how in ("text", "prose", "term") or not sign or sign not in raw:
+        elif rule.how in ("text", "prose", "term", "table") or not sign or sign not in raw:
             yield from self._leaf(rule, raw, path)
         else:  # one value by the table, but the message has more of them
             first, *others = raw.split(sign)
@@ -549,7 +551,7 @@ class _Message:
                 yield self.builder.retained(text, path, escape)
             case "oid" if public(text):
                 yield self.builder.retained(text, path, escape)
-            case "term":
+            case "term" | "table":
                 yield Slot(self.builder.term(text, path), 0, escape)
             case "keep" | "number" | "code" | "prose":
                 yield Slot(self.builder.prose([("", text)], path), 0, escape)
