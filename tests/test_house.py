@@ -41,7 +41,7 @@ FLOORS = (
     {"pipeline"},
     {"api"},
     {"tables"},
-    {"batch", "service", "spark", "experiments"},
+    {"batch", "service", "spark", "spacy", "sklearn", "experiments"},
     {"review"},
     {"cli"},
     {"__main__"},

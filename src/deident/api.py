@@ -133,11 +133,11 @@ class Deidentifier:
             elif errors == "null":
                 made.append(None)
             else:
-                raise _failed(result, None if alone else place)
+                raise failed(result, None if alone else place)
         return made[0] if alone else column.made(made, spans=spans)
 
 
-def _failed(failure: Failure, place: int | None) -> ProcessingError:
+def failed(failure: Failure, place: int | None = None) -> ProcessingError:
     return ProcessingError(failure.reason if place is None else f"text {place}: {failure.reason}")
 
 
