@@ -41,8 +41,8 @@ FLOORS = (
     {"pipeline"},
     {"api"},
     {"tables"},
-    {"batch", "service", "spark", "spacy", "sklearn", "experiments"},
-    {"review"},
+    {"batch", "service", "spark", "spacy", "sklearn"},
+    {"review", "experiments"},
     {"cli"},
     {"__main__"},
 )

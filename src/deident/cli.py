@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from deident.corpus.make import Variety
     from deident.document import Document, Failure
     from deident.evaluate import Scores
+    from deident.experiments import Data
     from deident.vault import Secret
 
 T = TypeVar("T")
@@ -50,6 +51,10 @@ policies = typer.Typer(
 )
 app.add_typer(policies, name="policy")
 
+papers = typer.Typer(
+    help="The tables and figures of the papers this stands on, made anew.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(papers, name="experiment")
 vaults = typer.Typer(
     help="The way back, for those who may go it: an encrypted file of what was replaced.",
     no_args_is_help=True,
@@ -1516,6 +1521,108 @@ def corpus_sample(
     batch.write_as(drawn, "jsonl", out, outcome)
     typer.echo(f"{len(documents)} notes, {len(kept)} without duplicates, {len(drawn)} drawn", err=True)
     _fail(outcome.failures)
+
+
+@papers.command("list")
+def experiment_list(as_json: AsJson = False) -> None:
+    """Name every table and figure that can be made.
+
+    Example: deident experiment list
+    """
+    from deident import experiments
+
+    titles = {name: made.title for name, made in experiments.experiments().items()}
+    lines = "\n".join(f"{name:26}{title}" for name, title in titles.items())
+    typer.echo(json.dumps(titles, indent=1) if as_json else lines)
+
+
+@papers.command("run")
+def experiment_run(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Tables and figures, or 'all'.")],
+    folder: Annotated[
+        Path | None,
+        typer.Option("--corpus", metavar="DIR", help="Gold of one's own; by default the corpora of this project."),
+    ] = None,
+    other: Annotated[
+        Path | None, typer.Option("--other", metavar="DIR", help="Gold of another institution, never learned from.")
+    ] = None,
+    carriers: Carriers = None,
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="DIR", help="Where the tables go; what is finished there is kept.")
+    ] = Path("papers"),
+    fast: Annotated[
+        bool, typer.Option("--fast", help="A few notes and passes: to see that all works; its figures say nothing.")
+    ] = False,
+    said: Annotated[
+        list[str] | None, typer.Option("--set", metavar="SIZE=NUMBER", help="A size, as folds=10; repeatable.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Another one gives other folds, surrogates and draws.")] = 1,
+    open_test: Annotated[
+        bool, typer.Option("--open-test", help="Open the test split, for the table of every system alone.")
+    ] = False,
+    read_as: From = None,
+    max_bytes: MaxBytes = None,
+) -> None:
+    """Make tables and figures of the five papers anew, as Markdown, JSON and SVG.
+
+    Without --corpus they are made of deident-open, and of mtsamples-phi and aci-phi where their carriers are given.
+    A folder of gold, in any format, may hold the folders train, dev, other and test; without them a fifth of its
+    patients are reported on, and the notes of the others are learned from. Exit code 1: some could not be made.
+
+    Example: deident experiment run all --fast -o papers
+    Example: deident experiment run thesis-a1 --corpus i2b2-2014/
+    """
+    from dataclasses import replace
+
+    from deident import experiments
+
+    limit = _config(None, None, max_bytes).limits.file_bytes
+
+    def gold(names: Sequence[str], split: str) -> "tuple[Document, ...]":
+        return tuple(_gold_notes(names, split, carriers, read_as, limit))
+
+    if folder is not None:
+        data = _own_data(folder, gold, seed, open_test)
+    else:
+        from deident import corpus
+
+        held = [name for name in corpus.NAMES if name == corpus.OWN or corpus.carried(name, carriers or ())]
+        parts = {"train": "train", "dev": "dev", "other": "style"} | ({"test": "test"} if open_test else {})
+        data = experiments.Data(" + ".join(held), **{part: gold(held, split) for part, split in parts.items()})
+    if other is not None:
+        data = replace(data, other=gold([str(other)], "all"))
+    sizes = (experiments.FAST if fast else experiments.FULL).changed(_said(said, None))
+    lab = experiments.Lab(data, sizes, out, seed=seed, fast=fast)
+    outcomes: list[experiments.Outcome] = []
+    for outcome in experiments.run(names, lab):
+        outcomes.append(outcome)
+        how = outcome.reason or ("there already" if outcome.kept else f"{outcome.seconds} s")
+        typer.echo(f"{outcome.experiment.name}: {'not run, ' if outcome.reason else ''}{how}", err=True)
+    experiments.index(outcomes, lab)
+    failed = sum(bool(outcome.reason) for outcome in outcomes)
+    typer.echo(f"{len(outcomes) - failed} of {len(outcomes)} made; {out / 'index.md'} lists them", err=True)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _own_data(
+    folder: Path, gold: "Callable[[Sequence[str], str], tuple[Document, ...]]", seed: int, open_test: bool
+) -> "Data":
+    """The parts of a folder of gold, by its own folders or else by patient."""
+    from deident import experiments
+    from deident.learn import train
+
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}")
+    names = ["train", "dev", "other", *(["test"] if open_test else [])]
+    parts = {name: gold([str(folder / name)], "all") for name in names if (folder / name).is_dir()}
+    if "train" not in parts:
+        kept, held = train.parted(gold([str(folder)], "all"), 0.2, seed=seed)
+        parts = {"train": tuple(kept), "dev": tuple(held)}
+    elif "dev" not in parts:
+        kept, held = train.parted(parts["train"], 0.2, seed=seed)
+        parts |= {"train": tuple(kept), "dev": tuple(held)}
+    return experiments.Data(folder.name, **parts)
 
 
 def _shares(text: str) -> dict[str, float]:

@@ -141,7 +141,10 @@ class View:
 @lru_cache(maxsize=8)
 def view(text: str) -> View:
     """The view of a text; the last few are kept, since several detectors look at one document in turn."""
-    tokens = tokenize(text)
-    starts, ends = tokens.starts.tolist(), tokens.ends.tolist()
-    words = [text[start:end] for start, end in zip(starts, ends, strict=True)]
-    return View(text, tokens, words, starts, ends, _registry())
+    return of_tokens(tokenize(text))
+
+
+def of_tokens(tokens: Tokens, written: Callable[[str], str] = str) -> View:
+    """The view of a text cut in another way, or of words written in another way; its offsets are the text's."""
+    words = list(map(written, tokens.words()))
+    return View(tokens.text, tokens, words, tokens.starts.tolist(), tokens.ends.tolist(), _registry())

@@ -154,7 +154,7 @@ class Graph:
 
 def eight_bits(table: Floats, *, axis: int, steps: int) -> tuple[NDArray[np.int8], Floats]:
     """The table in whole numbers from -steps to steps, and the factors that give it back, along the other axis."""
-    most = np.abs(table).max(axis=axis, keepdims=True)
+    most = np.abs(table).max(axis=axis, keepdims=True, initial=0.0)  # of no words there is nothing to shrink
     factors = np.where(most > 0, most / steps, 1.0).astype(np.float32)
     return np.round(table / factors).astype(np.int8), factors
 

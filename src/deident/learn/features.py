@@ -344,6 +344,7 @@ def decisions() -> FeatureSet:
 
 
 EARLIER = "+earlier"  # a set's name with this behind it: the set, and the finds of earlier models
+WITHOUT = "~"  # and with this and columns' names behind it: the set without them, as in "uth~embedding,attribute"
 
 
 def _with_earlier(features: FeatureSet) -> FeatureSet:
@@ -354,6 +355,20 @@ def _with_earlier(features: FeatureSet) -> FeatureSet:
         TextUse(c.earlier_elsewhere, _within(1)),
     )
     return replace(features, name=f"{features.name}{EARLIER}", texts=(*features.texts, *more))
+
+
+def _without(features: FeatureSet, name: str, left_out: frozenset[str]) -> FeatureSet:
+    """The set but for these columns, from whatever distance they are seen: what a group of features is worth."""
+    named = {use.name for use in (*features.words, *features.texts)}
+    unknown = left_out - named
+    if unknown:
+        raise UnknownNameError(f"column of the feature set {features.name}", min(unknown), named)
+    return replace(
+        features,
+        name=name,
+        words=tuple(use for use in features.words if use.name not in left_out),
+        texts=tuple(use for use in features.texts if use.name not in left_out),
+    )
 
 
 def _union(name: str, *sets: FeatureSet) -> FeatureSet:
@@ -396,6 +411,9 @@ SETS: Mapping[str, Callable[[], FeatureSet]] = MappingProxyType(
 def feature_set(name: str) -> FeatureSet:
     if name.endswith(EARLIER):
         return _with_earlier(feature_set(name.removesuffix(EARLIER)))
+    whole, cut, columns = name.partition(WITHOUT)
+    if cut:
+        return _without(feature_set(whole), name, frozenset(columns.split(",")))
     if name not in SETS:
         raise UnknownNameError("feature set", name, SETS)
     return SETS[name]()

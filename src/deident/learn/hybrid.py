@@ -24,7 +24,7 @@ from deident.learn import bridge, crf, linear, pages
 from deident.learn import columns as c
 from deident.learn.columns import Page
 from deident.learn.examples import SKIPPED
-from deident.learn.features import EARLIER, FeatureSet, feature_set
+from deident.learn.features import EARLIER, WITHOUT, FeatureSet, feature_set
 from deident.learn.store import Manifest
 from deident.learn.tables import Tables, Weights
 from deident.learn.train import Task
@@ -125,7 +125,8 @@ def learn(task: Task, options: Options) -> Hybrid:
     documents = task.documents if general else task.every
     empty = _attributes_without_phi(documents) if options.filter else frozenset[str]()
     for name, types in TYPES.items():
-        known = _PUBLISHED.get(task.features, {}).get(name, task.features)
+        whole, cut, left_out = task.features.partition(WITHOUT)
+        known = _PUBLISHED.get(whole, {}).get(name, whole) + cut + left_out
         features = feature_set(known + EARLIER if general and name == NAMES else known)
 
         def examples(
