@@ -7,17 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deident import corpus, evaluate, experiments
-from deident.document import Document
+from deident.document import Document, Record
 from deident.errors import MissingPackageError, UnknownNameError, UsageError
 from deident.experiments import _lab, _result, thesis
 from deident.experiments._lab import System
 from deident.formats import i2b2_2014
-from deident.learn import features, vectors
+from deident.learn import _graphs, features, vectors
 
 EXPERIMENTS = experiments.experiments()
 
@@ -56,7 +57,7 @@ def test_every_table_is_made_and_says_what_it_is_of(made: Path, name: str) -> No
     papers = [head for table in held["tables"] for head in table["heads"] if head.startswith(_result.PAPER)]
     assert bool(papers) == bool(held["paper"]) == ("measured on other data" in page)
     for figure in held["figures"]:
-        assert ElementTree.fromstring((made / f"{figure}.svg").read_text(encoding="utf-8")).tag.endswith("svg")  # noqa: S314
+        assert ElementTree.fromstring((made / f"{figure}.svg").read_text(encoding="utf-8")).tag.endswith("svg")
         assert f"({figure}.svg)" in page
 
 
@@ -201,19 +202,13 @@ def test_gold_of_ones_own_in_another_format(few: experiments.Data, tmp_path: Pat
         for doc in getattr(few, part):
             path = tmp_path / "gold" / part / f"{doc.id}.xml"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(i2b2_2014.write(_record(doc)))
+            path.write_bytes(i2b2_2014.write(Record((doc,)))[".xml"])
     done = command("run", "thesis-a6", "thesis-a12", "--fast", "--corpus", tmp_path / "gold", "-o", tmp_path / "out")
     assert done.returncode == 1
     assert "thesis-a12: not run, there are no notes of another institution: name them with --other" in done.stderr
     held = json.loads((tmp_path / "out" / "thesis-a6.json").read_text(encoding="utf-8"))
     assert held["notes"] == {"train": 6, "dev": 3}
     assert held["data"] == "gold"
-
-
-def _record(doc: Document) -> "object":
-    from deident.document import Record
-
-    return Record((doc,))
 
 
 @pytest.mark.parametrize(
@@ -241,10 +236,6 @@ def test_list_names_all() -> None:
 
 
 def test_the_network_of_no_words_can_be_kept() -> None:
-    import numpy as np
-
-    from deident.learn import _graphs
-
     whole, factors = _graphs.eight_bits(np.zeros((3, 0), dtype=np.float32), axis=1, steps=127)
     assert whole.shape == (3, 0) and factors.shape == (3, 1)
 

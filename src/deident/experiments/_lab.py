@@ -61,7 +61,8 @@ class Sizes:
     """How large the experiments are; 0 notes are all.
 
     folds: of a cross-validation. passes, epochs: over the notes, by the CRFs and by the networks. source: synthetic
-    notes to adapt from. network: notes that the networks of figures learn from. letters, hidden: the networks' sizes.
+    notes to adapt from. stack: parts in which the bases of a stacked system read its notes. network, network_epochs:
+    notes and epochs of the networks of an ablation. words, hidden: sizes of the networks' vectors and layers.
     """
 
     train: int = 0
@@ -72,6 +73,7 @@ class Sizes:
     passes: int = 12
     epochs: int = 20
     source: int = 300
+    stack: int = 4
     network: int = 200
     network_epochs: int = 10
     words: int = 100
@@ -92,8 +94,8 @@ class Sizes:
 
 FULL = Sizes()
 FAST = Sizes(
-    train=14, dev=5, other=5, test=5, folds=2, passes=2, epochs=1, source=6, network=8, network_epochs=1, words=8,
-    hidden=8, resamples=99, shuffles=99,
+    train=14, dev=5, other=5, test=5, folds=2, passes=2, epochs=1, source=6, stack=2, network=8, network_epochs=1,
+    words=8, hidden=8, resamples=99, shuffles=99,
 )  # fmt: skip
 
 WHOLE_WORDS, NORMAL = "whole words", "normal"
@@ -278,6 +280,8 @@ class Lab:
         said = dict(system.options)
         if system.learner in ("crf", "hybrid", "two-stage"):
             return system.with_options(passes=said.get("passes", self.sizes.passes), seed=self.seed)
+        if system.learner == "multi":
+            return system.with_options(passes=self.sizes.passes, parts=self.sizes.stack, seed=self.seed)
         if system.learner == "svm":
             return system.with_options(seed=self.seed)
         if system.learner == "bilstm":

@@ -12,6 +12,7 @@ SYSTEMS = {
     "Tafvizi 2011: SVM, all features": thesis.MEGA,
     "Tafvizi 2011: SVM, Stat-De-id": thesis.STATDEID,
     "Tafvizi 2011: two stages, Illinois": System("two-stage", "illinois"),
+    "Tafvizi 2011: multi": thesis.MULTI,
     "Kayaalp 2013: NLM Scrubber": scrubber.NLM,
     "Kayaalp 2013: MIMIC rules": scrubber.SYSTEMS["MIMIC rules"],
     "Kayaalp 2013: MIST features, CRF": scrubber.SYSTEMS["MIST features"],
