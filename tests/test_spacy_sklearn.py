@@ -133,7 +133,8 @@ def test_spacy_finds_the_component_by_its_entry_point(tmp_path: Path) -> None:
     listed = "".join(f"{name} = {target}\n" for name, target in points.items())
     (information / "entry_points.txt").write_text(f"[spacy_factories]\n{listed}")
     ask = (
-        "import spacy; nlp = spacy.blank('en'); nlp.add_pipe('deident', config={'settings': {'detectors': ['patterns']}})"
+        "import spacy; nlp = spacy.blank('en')"
+        "; nlp.add_pipe('deident', config={'settings': {'detectors': ['patterns']}})"
         "; doc = nlp('Seen 3/4/21.'); print(doc.spans['deident'][0].label_)"
     )
     done = subprocess.run(
