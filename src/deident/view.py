@@ -130,6 +130,11 @@ class View:
         return [word.lower() for word in self.words]
 
     @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """The words that the text has."""
+        return frozenset(self.words)
+
+    @cached_property
     def rows(self) -> list[lexicons.WordRow]:
         return [row_of(word) for word in self.words]
 

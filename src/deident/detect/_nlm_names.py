@@ -13,11 +13,13 @@ from enum import IntEnum
 from functools import lru_cache
 from types import MappingProxyType
 
+import numpy as np
+
 from deident import lexicons
 from deident.detect._nlm_words import KEPT, classes, symbol, word_likelihood
 from deident.labels import Label
 from deident.lexicons import Kind
-from deident.view import View, row_of
+from deident.view import Marks, View, row_of
 
 
 class State(IntEnum):
@@ -1080,7 +1082,7 @@ def repeats(view: View, found: list[Run]) -> list[Run]:
     inside = {index for run in found for index in range(run.first, run.last + 1)}
     out = list(_in_full(view, full))
     inside |= {index for run in out for index in range(run.first, run.last + 1)}
-    present = known.keys() & set(view.words)
+    present = known.keys() & view.vocabulary
     eponyms = {word.lower() for word in present if row_of(word).kinds & Kind.EPONYM}
     for index, word in enumerate(view.words):
         if word not in present or index in inside:
@@ -1141,7 +1143,7 @@ def _nicknames(view: View, known: dict[str, Label], taken: set[int]) -> Iterator
     official = {word.lower() for word in known}
     meant = {
         nick
-        for nick in set(view.words)
+        for nick in view.vocabulary
         if nick[0].isupper()
         and not official.isdisjoint(nicknames.get(nick.lower(), ()))
         and word_likelihood(nick) >= 0
@@ -1217,8 +1219,8 @@ def initials(view: View, symbols: str, found: list[Run]) -> Iterator[tuple[int, 
             yield from (mark.span(name) for name in ("one", "two", "three") if mark[name])
     if "/s/" in text or "/S/" in text:
         yield from (match.span("one") for match in _SIGNED.finditer(text))
-    yield from _typists(text)
-    present = known & set(view.words)
+    yield from _typists(view)
+    present = known & view.vocabulary
     if not present:
         return
     for index, word in enumerate(view.words):
@@ -1227,24 +1229,35 @@ def initials(view: View, symbols: str, found: list[Run]) -> Iterator[tuple[int, 
 
 
 # "transcribed: bw", "typed 3/25/10 sp", "M.D./ebk"
-_TYPED = re.compile(
-    r"""\b(?:[Tt]yped|TYPED|[Tt]ranscribed|TRANSCRIBED|[Tt]ranscriptionist|TRANSCRIPTIONIST|[Tt]rans|TRANS|[Tt]ypist|[Ss]cored|
-            [Kk]eyed|[Ss]cribe|[Aa]gent|[Dd]ictated|DICTATED|[Rr]eviewed|[Aa]pproved|[Dd]ict\.?|DICT)
-        (?:[ ]by|[ ]BY)?[ ]?[:/]?[ ]{0,3}(?:\d{1,2}[/-]\d{1,2}[/-]\d{2,4}[ ,]{1,3})?
+_TYPING = Marks(lambda word: word in classes()["typing"])
+_TYPED = re.compile(  # behind one of these words
+    r"""(?:(?<=[Dd]ict)\.)?(?:[ ]by|[ ]BY)?[ ]?[:/]?[ ]{0,3}(?:\d{1,2}[/-]\d{1,2}[/-]\d{2,4}[ ,]{1,3})?
         (?<![A-Za-z])(?P<one>[a-z]{2,4}|[A-Z]{2,3}|[A-Z]{2,3}-[a-z]{2,4})
-        (?=[ ]?(?:\n|$|[.;)]|,[ ]\d)|[ ]{2}|[ ]\d{1,2}[/-]\d|[ ]REF)
-      | (?<=M\.D\.)/(?P<two>[a-z]{2,4})(?=\s|$) | (?<=[A-Z],[ ]MD)[ ]?/[ ]?(?P<three>[a-z]{2,4})(?=\s|$)""",
+        (?=[ ]?(?:\n|$|[.;)]|,[ ]\d)|[ ]{2}|[ ]\d{1,2}[/-]\d|[ ]REF)""",
     re.VERBOSE,
+)
+_SIGNED_AND_TYPED = re.compile(
+    r"(?<=M\.D\.)/(?P<two>[a-z]{2,4})(?=\s|$)|(?<=[A-Z],[ ]MD)[ ]?/[ ]?(?P<three>[a-z]{2,4})(?=\s|$)"
 )
 
 
-def _typists(text: str) -> Iterator[tuple[int, int]]:
+def _typists(view: View) -> Iterator[tuple[int, int]]:
     """Who typed, by initials behind the word for it."""
-    for match in _TYPED.finditer(text):
-        for name in ("one", "two", "three"):
-            word = match[name]
-            if word is not None and word.lower() not in classes()["not_typists"] and not _is_function(word.lower()):
-                yield match.span(name)
+    text, reach = view.text, 0
+    matches: list[re.Match[str]] = []
+    for index in np.flatnonzero(_TYPING.of(view)).tolist():
+        start = view.starts[index]
+        match = _TYPED.match(text, view.ends[index]) if start >= reach else None
+        if match is not None and not (start and (text[start - 1].isalnum() or text[start - 1] == "_")):
+            matches.append(match)
+            reach = match.end()
+    if "M.D./" in text or ", MD" in text:
+        matches += _SIGNED_AND_TYPED.finditer(text)
+    for match in matches:
+        group = match.lastgroup or ""
+        word = match[group].lower()
+        if word not in classes()["not_typists"] and not _is_function(word):
+            yield match.span(group)
 
 
 def _initials_of(view: View, found: list[Run]) -> set[str]:

@@ -234,10 +234,10 @@ def _place(view: View, index: int, *, coded: bool = False) -> Iterator[Found]:
             yield Found(start, view.ends[index], Label.STATE, "address", 0.8)
         return
     window = view.words[index : index + 5]
-    hits = lexicons.phrases().match(window, _PLACES)
-    if not hits or hits[0][0] != 0:
+    listed = lexicons.phrases().opening(window, _PLACES)
+    if listed is None:
         return
-    _, last, kind = hits[0]
+    last, kind = listed
     end = view.ends[index + last - 1]
     if text.count("\n", start, end) or not view.words[index + last - 1][0].isupper():
         return
@@ -310,12 +310,12 @@ def _named_place(view: View, index: int) -> Iterator[Found]:
     if text[view.ends[index] : view.starts[first]] not in (" ", "\n"):
         return
     window = words[first : first + 6]
-    hits = lexicons.phrases().match(window, _REGION)
-    if hits and hits[0][0] == 0:
-        stop = first + hits[0][1]
-        several = hits[0][1] > 1 and all(word[0].isupper() or not word[0].isalpha() for word in words[first:stop])
+    listed = lexicons.phrases().opening(window, _REGION)
+    if listed is not None:
+        stop = first + listed[0]
+        several = listed[0] > 1 and all(word[0].isupper() or not word[0].isalpha() for word in words[first:stop])
         if several and "\n" not in text[view.starts[first] : view.ends[stop - 1]]:
-            kind = hits[0][2]
+            kind = listed[1]
             label = Label.STATE if kind & Kind.STATE else Label.COUNTRY if kind & Kind.COUNTRY else Label.CITY
             yield Found(view.starts[first], view.ends[stop - 1], label, "address", 0.62)
             return

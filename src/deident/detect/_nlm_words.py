@@ -10,9 +10,11 @@ from importlib.resources import files
 from math import log10
 from types import MappingProxyType
 
+import numpy as np
+
 from deident import lexicons
 from deident.lexicons import Kind, WordRow
-from deident.view import OfWord, row_of
+from deident.view import Marks, View, row_of
 
 KEPT = 1 << 16  # word types whose answers are kept
 
@@ -37,7 +39,7 @@ def likelihood(row: WordRow) -> float:
 
     Kayaalp et al. 2013, "Likelihood ratio metric", formulas 1–3. Above 0 the word is likelier a name.
 
-        >>> from deident.view import OfWord, row_of
+        >>> from deident.view import Marks, View, row_of
         >>> likelihood(row_of("Stoltzfus")) > 2 > 0 > likelihood(row_of("hospital"))
         True
     """
@@ -221,10 +223,11 @@ def trigger(word: str) -> str:
     return " "
 
 
-_types = OfWord(lambda word: symbol(word) + trigger(word))
+_SIGNS = Marks(lambda word: ord(symbol(word)) | ord(trigger(word)) << 8)
 
 
-def read(words: list[str]) -> tuple[str, str]:
+def read(view: View) -> tuple[str, str]:
     """The symbols and the triggers of a text's words, each one character a token."""
-    both = "".join(map(_types.__getitem__, words))
-    return both[::2], both[1::2]
+    signs = _SIGNS.of(view)
+    symbols, triggers = (part.astype(np.uint8).tobytes().decode("ascii") for part in (signs & 127, signs >> 8))
+    return symbols, triggers

@@ -412,13 +412,13 @@ def _settled(seen: View, marks: list[int], place: int) -> _Found | None:
     shouted = words[place].isupper()
     if not (written or lives) or (shouted and not marks[first] & (_TELLS | _NAMELIKE)) or _apart(seen, place, first):
         return None
-    hits = lexicons.phrases().match(words[first : first + 5], _CITIES)
-    if hits and hits[0][0] == 0:
-        last = first + hits[0][1] - 1
+    listed = lexicons.phrases().opening(words[first : first + 5], _CITIES)
+    if listed is not None:
+        last = first + listed[0] - 1
         whole = last > first or (lives and not row_of(words[first]).clinical)
         tells = any(_MARK[word] & _TELLS for word in words[first : last + 1])
         if whole and tells and not _apart(seen, first, last) and (written == words[last][0].isupper()):
-            return _Found(first, last, _region(hits[0][2]), "listed", 0.75)
+            return _Found(first, last, _region(listed[1]), "listed", 0.75)
     if not lives or not written or shouted:
         return None
     found = _run(seen, first)

@@ -29,15 +29,17 @@ import re
 from collections.abc import Iterator, Mapping
 from enum import IntFlag, auto
 from functools import lru_cache
-from itertools import compress
 from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
 
 from deident import lexicons
 from deident.document import Document, Span
 from deident.labels import Label
 from deident.lexicons import Kind
 from deident.mending import mended
-from deident.view import OfWord, View, row_of, view
+from deident.view import Marks, View, row_of, view
 
 SURE, LIKELY = 0.95, 0.6
 
@@ -503,23 +505,12 @@ _WANTED = int(_PLACES | Kind.HOSPITAL)
 _WINDOW = 4  # words that a phrase may have from its first
 
 
-def _phrases(seen: View, openers: list[int]) -> Iterator[Span]:
-    """Listed places and hospitals: one search in each stretch of text that may hold some."""
-    words, size = seen.words, len(seen.words)
-    may_open = frozenset(openers)
-    match = lexicons.phrases().match
-    kinds = _PLACES | Kind.HOSPITAL | _OTHERWISE
-    place = 0
-    while place < len(openers):
-        begin = openers[place]
-        stop = begin + _WINDOW
-        place += 1
-        while place < len(openers) and openers[place] < stop:
-            stop = openers[place] + _WINDOW
-            place += 1
-        for first, last, found in match(words[begin : min(stop, size)], kinds):
-            if first + begin in may_open and int(found) & _WANTED:
-                yield from _listed(seen, first + begin, last + begin, found)
+def _phrases(seen: View, openers: NDArray[np.intp]) -> Iterator[Span]:
+    """Listed places and hospitals, searched for in each stretch of text that may hold some."""
+    phrases = lexicons.phrases()
+    for first, last, found in phrases.match_from(seen.words, openers, _PLACES | Kind.HOSPITAL | _OTHERWISE, _WINDOW):
+        if int(found) & _WANTED:
+            yield from _listed(seen, first, last, found)
 
 
 def _listed(seen: View, first: int, last: int, kinds: Kind) -> Iterator[Span]:
@@ -741,28 +732,25 @@ def _wards(seen: View, at: int) -> Iterator[Span]:
 # --- the detector ----------------------------------------------------------------------------------------------------
 
 
+_ROLES = Marks(_roles)
+
+
 class Mimic:
     name = "mimic"
 
-    def __init__(self) -> None:
-        self._roles = OfWord(_roles)
-
     def detect(self, doc: Document) -> Iterator[Span]:
         seen = view(mended(doc.text))
-        roles = list(map(self._roles.__getitem__, seen.words))
-        openers: list[int] = []
+        roles = _ROLES.of(seen)
+        others = np.flatnonzero(roles & ~_PLACE_BIT)
         reach = 0  # end of the last number found: its other tokens are not looked at again
-        for at in compress(range(len(roles)), roles):
-            role = roles[at]
-            if role & _PLACE_BIT:
-                openers.append(at)
+        for at, role in zip(others.tolist(), roles[others].tolist(), strict=True):
             if role & _NUMBER_OR_MONTH and seen.starts[at] >= reach:
                 for span in _numbers(seen, at) if role & _NUMBER_BIT else _months(seen, at):
                     yield span
                     reach = span.end
             if role & _OTHER:
                 yield from _other(seen, at, role)
-        yield from _phrases(seen, openers)
+        yield from _phrases(seen, np.flatnonzero(roles & _PLACE_BIT))
 
     def why(self, span: Span) -> str:
         return RULES[span.source.partition(":")[2].partition("+")[0]]

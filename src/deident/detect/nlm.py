@@ -37,7 +37,7 @@ def name_marks(view: View) -> list[int]:
     >>> name_marks(view("seen by Dr. John A. Smith today"))
     [0, 0, 0, 1, 3, 2, 0, 3, 0]
     """
-    found = names.runs(view, read(view.words)[0])
+    found = names.runs(view, read(view)[0])
     return names.marks(view, found + names.repeats(view, found))
 
 
@@ -69,7 +69,7 @@ def _ages_after_names(view: View, runs: list[names.Run]) -> Iterator[Found]:
 
 def _recognised(view: View) -> Iterator[Found]:
     """What each recogniser finds, all together."""
-    symbols, kinds = read(view.words)
+    symbols, kinds = read(view)
     runs = names.runs(view, symbols)
     runs += names.acting(view, symbols, {index for run in runs for index in range(run.first, run.last + 1)})
     runs += names.repeats(view, runs)

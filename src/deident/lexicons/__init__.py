@@ -315,6 +315,10 @@ class Met:
                     self.meet(token)
             return np.fromiter(map(known.__getitem__, tokens), dtype=np.int32, count=len(tokens))
 
+    def of(self, token: str) -> int:
+        number = self.number.get(token)
+        return self.meet(token) if number is None else number
+
     def meet(self, token: str) -> int:
         with self._lock:
             if token in self.number:
@@ -410,6 +414,51 @@ class Phrases:
             (first, last, Kind(mask))
             for first, last, mask in zip(*map(_listed, self.find(met, met.numbers(tokens), kinds)), strict=True)
         ]
+
+    def match_from(
+        self, tokens: Sequence[str], openers: NDArray[np.intp], kinds: Kind, width: int
+    ) -> list[tuple[int, int, Kind]]:
+        """`match` in the stretches of `width` tokens from each of the openers (joined where they overlap), and of what
+        it finds what begins with an opener."""
+        if not len(openers):
+            return []
+        met = self.met()
+        apart = np.flatnonzero(np.diff(openers) >= width) + 1
+        begins = openers[np.concatenate(([0], apart))]
+        stops = np.minimum(openers[np.concatenate((apart - 1, [len(openers) - 1]))] + width, len(tokens))
+        # the stretches one behind the other, each with a barrier at its end
+        sizes = stops - begins + 1
+        behind = np.cumsum(sizes)
+        places = np.arange(behind[-1]) + np.repeat(begins - behind + sizes, sizes)
+        numbers = met.numbers(tokens)[np.minimum(places, len(tokens) - 1)]
+        numbers[behind - 1] = met.barrier
+        firsts, lasts, masks = self.find(met, numbers, kinds)
+        opens = np.zeros(len(tokens) + 1, dtype=np.bool_)
+        opens[openers] = True
+        wanted = opens[places[firsts]]
+        return [
+            (first, last + 1, Kind(mask))
+            for first, last, mask in zip(
+                places[firsts[wanted]].tolist(), places[lasts[wanted] - 1].tolist(), masks[wanted].tolist(), strict=True
+            )
+        ]
+
+    def opening(self, tokens: Sequence[str], kinds: Kind) -> tuple[int, Kind] | None:
+        """What `match` finds at the first token: one past the last token, and the kinds; None if nothing begins there.
+
+        >>> phrases().opening(["Boston", "and", "St", ".", "Louis"], Kind.CITY)
+        (1, <Kind.CITY: 1>)
+        """
+        met = self.met()
+        number = met.of(tokens[0])
+        following = met.firsts[number]
+        if following and len(tokens) > 1:
+            second = met.of(tokens[1])
+            if not met.kept[second] or met.flags[second] == _STOP or met.parts[second] in following:
+                hits = self.match(tokens, kinds)
+                return hits[0][1:] if hits and hits[0][0] == 0 else None
+        mask = int(met.masks[number]) & int(kinds)
+        return (1, Kind(mask)) if mask else None
 
     def met(self) -> "Met":
         """The tokens met so far, which begin anew when there are too many."""
