@@ -47,7 +47,8 @@ class Scrubber(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> Any:  # noqa: N803
         """The texts without the identifiers that were found."""
-        scrub, errors = self._loaded().scrub, self.errors
+        scrub: Any = self._loaded().scrub  # which of its overloads is meant, is not known here
+        errors = self.errors
         if type(X).__name__ == "DataFrame":
             new = X.copy() if hasattr(X, "iloc") else X.clone()
             for place, name in enumerate(X.columns):
