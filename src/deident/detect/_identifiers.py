@@ -256,6 +256,16 @@ def short_forms(given: str) -> tuple[str, ...]:
     return tuple(form for stem in stems for end in _DIMINUTIVES if _may_name(form := stem + end) and form != given)
 
 
+@lru_cache(maxsize=1 << 12)
+def word_forms(given: str) -> tuple[str, ...]:
+    """The beginnings of a first name that are plain words: "sky" for Skyler. Only who signs by one is called so.
+
+    >>> word_forms("skyler")
+    ('sky',)
+    """
+    return tuple(stem for size in range(3, len(given)) if not _may_name(stem := given[:size]))
+
+
 def _may_name(form: str) -> bool:
     row = row_of(form)
     return not row.clinical and row.lower < 2000 and not row.kinds & _NO_FORM
@@ -291,6 +301,8 @@ class Names:
         for number, person in enumerate(self.people):
             for initials in person.initials:
                 self.initials.setdefault(initials, set()).add(number)
+        few = len(self.people) < _FEW
+        self.signed = {form: key for person in self.people if few for key in person.given for form in word_forms(key)}
         self.hot = frozenset((*self.parts, *self.nicks, *self.tails))
         # what the words of a text are measured against: a slip of these, or one of these with something glued to it
         self.slippery = tuple((key, reach(len(key)), letters(key)) for key in self.parts if reach(len(key)))

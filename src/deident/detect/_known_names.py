@@ -195,6 +195,9 @@ _CALLED_SO = re.compile(
 )
 
 
+_SIGNED_OFF = re.compile(r"(?<=[^\s-][ \n])[-–—~]{1,2}[ ]?([^\W\d_]{3,12})[.!]?[ ]{0,3}(?=\r?\n|\Z)")
+
+
 def _hit(names: ids.Names, word: str) -> Hit | None:
     """Whose name a word is a part or a nickname of."""
     key = word_of(word).folded
@@ -277,6 +280,16 @@ class NameSearch:
             for place in places:
                 if words[place] in MISREAD:
                     yield from self._scanned(place)
+            if self.names.signed:
+                yield from self._signed_off()
+
+    def _signed_off(self) -> Iterator[Span]:
+        """A first name cut to a plain word, where a message is signed by it: "thx!! - sky"."""
+        for found in _SIGNED_OFF.finditer(self.seen.text):
+            key = self.names.signed.get(lexicons.fold(found[1]))
+            if key is not None:
+                label = self.names.people[min(self.names.parts[key])].label
+                yield Span(*found.span(1), label, "known:nickname", SCORES["nickname"])
 
     def is_form(self, word: str, known: Word) -> bool:
         """Whether a word that is not itself a part of the patient's name may be a form of one."""
