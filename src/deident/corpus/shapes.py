@@ -19,6 +19,14 @@ HOLIDAYS = (
     "Super Bowl Sunday", "New Year's", "New Year's Day", "Palm Sunday", "Canada Day", "Christmas", "Thanksgiving",
     "Easter", "Labor Day", "Memorial Day", "New Year's Eve", "Halloween", "Ramadan",
     "Diwali", "Passover", "Christmas Eve", "Mother's Day", "Lunar New Year", "Eid",
+    "Lent", "Advent", "Holy Week", "Ash Wednesday", "Fat Tuesday", "Maundy Thursday", "Easter Monday", "Pentecost",
+    "Orthodox Easter", "Epiphany", "Three Kings Day", "All Saints' Day", "All Souls' Day", "Day of the Dead",
+    "Día de los Muertos", "Cinco de Mayo", "St. Patrick's Day", "Groundhog Day", "Black Friday", "Election Day",
+    "Tax Day", "Patriots' Day", "Indigenous Peoples' Day", "Flag Day", "Arbor Day", "Guy Fawkes Night",
+    "Bonfire Night", "Anzac Day", "Australia Day", "Victoria Day", "Bastille Day", "May Day", "Midsummer", "Tet",
+    "Tết", "Chinese New Year", "Hmong New Year", "Losar", "Nowruz", "Songkran", "Obon", "Mid-Autumn Festival", "Holi",
+    "Navratri", "Durga Puja", "Vaisakhi", "Vesak", "Eid al-Fitr", "Eid al-Adha", "Ashura", "Purim", "Sukkot",
+    "Shavuot", "Simchat Torah", "Meskel", "Timkat", "Derby Day", "leap day"
 )  # fmt: skip
 SEASONS = ("spring", "summer", "fall", "autumn", "winter")
 
@@ -35,7 +43,8 @@ _ONES = (
 _TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 
 # Shape → how often. The fields: m mm d dd dth (4, 04, 4th), yy yyyy, Month Mon MON Abbr (March, Mar, MAR, Mar.),
-# Weekday Wkd, decade, tens ('80s), spelt (eighties), part (early, late), season, holiday, week (MWF), quarter, spoken.
+# Weekday Wkd, decade, tens ('80s), spelt (eighties), part (early, late), season, holiday, week (MWF), quarter, ww (week of the
+# year), reign (Reiwa 2), spoken.
 FULL_DATES: Mapping[str, float] = {
     "{m}/{d}/{yy}": 10, "{mm}/{dd}/{yyyy}": 10, "{mm}/{dd}/{yy}": 6, "{m}/{d}/{yyyy}": 5, "{mm}-{dd}-{yyyy}": 4,
     "{m}-{d}-{yy}": 3, "{m}-{d}-{yyyy}": 2, "{mm}-{dd}-{yy}": 1, "{mm}.{dd}.{yyyy}": 2, "{m}.{d}.{yy}": 2,
@@ -70,7 +79,8 @@ PARTIAL_DATES: Mapping[str, float] = {
     "{holiday}": 3, "{holiday} {yyyy}": 1, "{holiday} of {yyyy}": 0.4, "{season}": 3, "{season} of {yyyy}": 2,
     "{season} of '{yy}": 0.4, "{season} {yyyy}": 1, "{part} {season}": 0.7,
     "{season}time": 0.3, "{season}s": 0.2, "{part} {season} {yyyy}": 0.4, "{dth}": 1,
-    "{dth} of {Month}": 1, "{quarter} {yyyy}": 0.5,
+    "{dth} of {Month}": 1, "{quarter} {yyyy}": 0.8, "{quarter}'{yy}": 0.2, "{yyyy}{quarter}": 0.2,
+    "{yyyy}-W{ww}": 0.4, "{reign}": 0.4,
 }  # fmt: skip
 HOLIDAY_YEARS: Mapping[str, float] = {
     "{holiday} {yyyy}": 4, "{holiday} of {yyyy}": 2, "{holiday}, {yyyy}": 1, "{holiday} '{yy}": 1,
@@ -86,6 +96,13 @@ DECADES = {20: "twenties", 30: "thirties", 40: "forties", 50: "fifties", 60: "si
             80: "eighties", 90: "nineties"}  # fmt: skip
 
 
+def _reigns(year: int) -> tuple[str, ...]:
+    """The year in other calendars: Japanese, Muslim, Buddhist, Hebrew, Taiwanese, Ethiopian."""
+    japan = f"Reiwa {year - 2018}" if year > 2018 else f"Heisei {year - 1988}" if year > 1988 else f"Showa {year - 1925}"
+    muslim = f"{(year - 622) * 33 // 32} AH"
+    return japan, muslim, f"B.E. {year + 543}", f"Tishrei {year + 3761}", f"ROC {year - 1911}", f"{year - 8} E.C."
+
+
 def _fields(day: date, random: Random) -> dict[str, str]:
     month, weekday = MONTHS[day.month - 1], WEEKDAYS[day.weekday()]
     short = month if day.month == 5 else "Sept" if day.month == 9 else month[:3]
@@ -99,7 +116,8 @@ def _fields(day: date, random: Random) -> dict[str, str]:
         "decade": str(decade), "tens": f"'{decade % 100:02d}s", "spelt": DECADES.get(decade % 100, f"{decade}s"),
         "part": random.choice(("early", "late")), "season": random.choice(SEASONS),
         "holiday": random.choice(HOLIDAYS), "week": random.choice(("MWF", "TTS", "TTh", "M/W/F", "T/Th/Sat", "MF")),
-        "quarter": f"Q{(day.month + 2) // 3}", "spoken": spoken(day),
+        "quarter": f"Q{(day.month + 2) // 3}", "ww": f"{min(52, day.isocalendar().week):02d}",
+        "reign": random.choice(_reigns(day.year)), "spoken": spoken(day),
     }  # fmt: skip
 
 

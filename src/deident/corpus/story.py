@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cache
 from random import Random
+from string import capwords
 
 from deident import lexicons
 from deident.corpus import shapes
@@ -96,8 +97,11 @@ class Story:
     def person(self, *, female: bool | None = None) -> Person:
         random = self.random
         kind = random.random() < 0.5 if female is None else female
-        last, origin = _surname(random)
-        first = _first_name(random, kind, origin)
+        if random.random() < _WORLD:
+            first, last = _worldly(random, kind)
+        else:
+            last, origin = _surname(random)
+            first = _first_name(random, kind, origin)
         middle = _drawn("first_female" if kind else "first_male", random).text
         return Person(first, last, middle, kind, _nickname(first, random), _drawn("last", random).text)
 
@@ -264,6 +268,18 @@ def _rare(random: Random, count: Callable[[lexicons.WordRow], int]) -> str:
             return name
 
 
+_WORLD = 0.14  # of the people, who have both names of one origin drawn evenly from some sixty
+
+
+def _worldly(random: Random, female: bool) -> tuple[str, str]:
+    """Given name and surname of one origin: the other pools hold few names of most peoples."""
+    values = _values()
+    origin = random.choice(tuple(values["world_last"]))
+    return random.choice(values["world_female" if female else "world_male"][origin]), random.choice(
+        values["world_last"][origin]
+    )
+
+
 def _surname(random: Random) -> tuple[str, str | None]:
     """A surname and its origin if known: pool, rare, a word of the language, with a particle, foreign, coined."""
     names, draw = _values()["names"], random.random()
@@ -366,7 +382,7 @@ def _job(story: Story) -> str:
     job = random.choice(_jobs()) if random.random() < 0.3 else random.choice(_values()["people"]["job"])
     if random.random() < 0.12 and " " not in job:
         return random.choice(_values()["people"]["job_prefix"]) + job
-    return job.title() if random.random() < 0.08 else job
+    return capwords(job) if random.random() < 0.08 and job.islower() else job
 
 
 def _verb(place: int) -> _Fill:
@@ -388,6 +404,17 @@ _DOUBLED = (
     "shovel",
     "gut",
     "bag",
+    "chop",
+    "flip",
+    "hem",
+    "knit",
+    "map",
+    "rig",
+    "skin",
+    "spin",
+    "strip",
+    "tan",
+    "top",
 )
 
 
@@ -412,11 +439,15 @@ def _bare(verb: str) -> str:
     """A verb without its s: drives, teaches, flies → drive, teach, fly."""
     if verb.endswith("ies") and len(verb) > 4:
         return verb[:-3] + "y"
-    return verb[:-2] if verb.endswith(("ches", "shes", "xes", "does", "sses", "zes")) else verb.removesuffix("s")
+    return verb[:-2] if verb.endswith(("ches", "shes", "xes", "does", "sses", "zzes")) else verb.removesuffix("s")
 
 
 def _plural(word: str) -> str:
-    return word[:-1] + "ies" if word.endswith("y") else word if word.endswith("s") else word + "s"
+    if re.search(r"(?:wo)?man$", word):
+        return word[:-2] + "en"
+    if re.search(r"[^aeiou]y$", word):
+        return word[:-1] + "ies"
+    return word if word.endswith("s") else word + ("es" if word.endswith(("ch", "sh", "x")) else "s")
 
 
 def _number_of_age(story: Story) -> int:
@@ -558,6 +589,7 @@ _INITIALS = ("{}.{}.", "{}{}", "{}. {}.", "{}.{}")
 _DICTATION = (
     "{0}:{1}", "{0}/{1}", "{0}/{1}", "{2}/{1}", "{2}/{1}", "{2}:{1}", "{0}/{3}", "{0}:{3}", "{2}/{3}/{1}", "{0}-{1}",
     "{0}/{1}{4}", "{2}/{1}{4}", "{0}:{1}{4}", "{0} : {1}", "{0}/{4}", "{0}{3}:{1}", "{0}/{3}{4}",
+    "{2} / {1}", "{0};{1}", "{0}.{1}", "{0}|{1}", "{2}:{3}:{1}",
 )  # fmt: skip
 _HIDDEN = ("", "xxx-xx-", "***-**-", "XXX-XX-", "xxxxx")
 
@@ -866,9 +898,13 @@ def _aged(age: Callable[[Story], int]) -> Callable[[Story], tuple[Piece, ...]]:
     return pieces
 
 
+# "an EMT", "an LPN" as they are said; "a union carpenter", "a UPS driver", "a one-room schoolteacher"
+_AN = re.compile(r"(?!(?i:uni|use|eu|one)|U[A-Z])(?i:[aeiou]|honor|hour)|(?!NICU|SPED)[FHLMNRSX](?:[A-Z]|-ray|&)")
+
+
 def _with_article(story: Story) -> tuple[Piece, ...]:
     job = _job(story)
-    article = "an " if job[:1].lower() in "aeiou" else "a "
+    article = "an " if _AN.match(job) else "a "
     retired = story.random.random() < 0.06
     return (Piece("a retired " if retired else article), Piece(job, Label.PROFESSION))
 
