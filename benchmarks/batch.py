@@ -1,28 +1,22 @@
-"""Large runs: one worker beside two, memory and rate from the first thousand notes to the last, and kill -9 with
-resume.
+"""Large runs: one worker beside two, memory and rate from the first thousand notes to the last.
 
 The notes are reports of the carrier, each a little different, in one file of JSON lines. Rate and memory are told for
-each tenth of the run; the plot goes beside the table. Then a shorter run is killed at random moments until it has
-ended, and its output compared with that of a run that nobody killed.
+each tenth of the run; the plot goes beside the table. Rates by the clock are those of the machine as it is; the
+processor time of a note is not changed by what else runs there, and that of this process, which reads, writes and
+counts while the workers work, bounds how many workers it can keep busy. `benchmarks.kills` kills such runs.
 """
 
 import argparse
 import json
 import os
-import platform
-import random
-import signal
-import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
-from datetime import date
 from hashlib import sha256
 from itertools import cycle, islice
 from pathlib import Path
 
-from benchmarks import RESULTS
+from benchmarks import RESULTS, keep
 from benchmarks.rules import CARRIERS
 from deident import batch, corpus
 from deident.config import Config
@@ -33,12 +27,15 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """So many notes after so many seconds, and the memory of this process and of its largest worker, in megabytes."""
+    """So many notes after so many seconds; the memory of this process and of its largest worker, in megabytes, and
+    the processor time of this process and of all workers."""
 
     notes: int
     seconds: float
     own: float
     worker: float
+    own_cpu: float
+    workers_cpu: float
 
 
 def write_notes(carriers: Path, file: Path, count: int) -> int:
@@ -60,6 +57,15 @@ def _memory(process: int | str) -> float:
         return 0.0
 
 
+def _processor(process: int) -> float:
+    """Seconds that a process has worked."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    except FileNotFoundError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def _children() -> list[int]:
     found: list[int] = []
     for task in Path("/proc/self/task").iterdir():
@@ -77,8 +83,10 @@ def run(given: Path, out: Path, workers: int) -> list[Point]:
         for progress in batch.to_folder(runner, [given], out, outcome):
             now = time.perf_counter()
             begin = begin or now
-            worker = max(map(_memory, _children()), default=0.0)
-            points.append(Point(progress.done + progress.failed, now - begin, _memory("self"), worker))
+            workers_ = _children()
+            worker = max(map(_memory, workers_), default=0.0)
+            cpu = time.process_time(), sum(map(_processor, workers_))
+            points.append(Point(progress.done + progress.failed, now - begin, _memory("self"), worker, *cpu))
     if outcome.failures:
         raise SystemExit(f"{len(outcome.failures)} notes failed: {outcome.failures[0].reason}")
     return points
@@ -139,64 +147,48 @@ def digest(folder: Path) -> str:
     return hashed.hexdigest()
 
 
-def kills(given: Path, folder: Path, times: int, seed: int) -> str:
-    """A run killed so many times at random moments, then ended: whether it came to what an unbroken one comes to."""
-    draw = random.Random(seed)
-    whole, killed = folder / "whole", folder / "killed"
-    command = [sys.executable, "-m", "deident", "scrub", str(given), "--workers", "2", "--resume", "-o"]
-    begin = time.perf_counter()
-    subprocess.run([*command, str(whole)], check=True, capture_output=True)
-    took = time.perf_counter() - begin
-    died = 0
-    for _ in range(times):
-        process = subprocess.Popen([*command, str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(draw.uniform(0, took))
-        if process.poll() is None:
-            process.send_signal(signal.SIGKILL)
-            died += 1
-        process.wait()
-    subprocess.run([*command, str(killed)], check=True, capture_output=True)
-    same = "identical to" if digest(whole) == digest(killed) else "NOT the same as"
-    return f"kill -9 at {died} random points (of {times} tries), then resumed: output {same} an unbroken run's"
+def processor(points: list[Point]) -> tuple[float, float]:
+    """Milliseconds of a note: of the workers, and of this process."""
+    first, last = points[0], points[-1]
+    notes = last.notes - first.notes
+    return 1000 * (last.workers_cpu - first.workers_cpu) / notes, 1000 * (last.own_cpu - first.own_cpu) / notes
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.batch")
     parser.add_argument("--carrier-dir", type=Path, required=True, help="where mtsamples/ lies")
     parser.add_argument("--notes", type=int, default=100_000)
-    parser.add_argument("--kill-notes", type=int, default=2_000)
-    parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--record", action="store_true", help="write docs/results/batch.md and batch.svg")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         words = write_notes(given.carrier_dir, folder / "notes.jsonl", given.notes)
+        load = os.getloadavg()[0]
         runs = {count: run(folder / "notes.jsonl", folder / f"out{count}", count) for count in (1, 2)}
-        write_notes(given.carrier_dir, folder / "short.jsonl", given.kill_notes)
         one, two = runs[1], runs[2]
         first, last = ends(two)
         same = digest(folder / "out1") == digest(folder / "out2")
+        working, own = processor(two)
         lines = [
             f"{given.notes:,} notes, {words:,} words, file to file, the default detectors",
             f"  one worker {rate(one):,.1f} notes/s, two {rate(two):,.1f}: {rate(two) / rate(one):.2f} times; "
             f"outputs {'the same' if same else 'DIFFER'}",
+            f"  processor time of a note: workers {working:.1f} ms ({1000 / working:,.0f} notes/s on a whole core; "
+            f"with one worker {processor(one)[0]:.1f} ms), this process {own:.2f} ms",
             f"  two workers: first thousand {first:,.1f} notes/s, last thousand {last:,.1f}; largest worker "
             f"{max(p.worker for p in two):,.0f} MB, this process {max(p.own for p in two):,.0f} MB",
+            f"  load of the machine: {load:.1f} before, {os.getloadavg()[0]:.1f} after, on {os.cpu_count()} cores",
             *table(two),
-            kills(folder / "short.jsonl", folder, given.kills, seed=1) + f" ({given.kill_notes:,} notes)",
         ]
         hashed = sha256((folder / "notes.jsonl").read_bytes()).hexdigest()
     text = "\n".join(lines)
     print(text)
     if given.record:
-        RESULTS.mkdir(parents=True, exist_ok=True)
         command = f"python -m benchmarks.batch --carrier-dir DIR --notes {given.notes} --record"
-        facts = f"{date.today()}, Python {platform.python_version()}, {os.cpu_count()} cores; notes {hashed[:16]}"
-        plotted = "![rate and memory](batch.svg)"
+        keep("batch", command, f"{os.cpu_count()} cores; notes {hashed[:16]}", lines)
         (RESULTS / "batch.svg").write_text(plot(two), encoding="utf-8")
-        (RESULTS / "batch.md").write_text(
-            f"# batch: `{command}`\n\n{facts}\n\n```\n{text}\n```\n\n{plotted}\n", encoding="utf-8"
-        )
+        with (RESULTS / "batch.md").open("a", encoding="utf-8") as page:
+            page.write("\n![rate and memory](batch.svg)\n")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ class Scrubber(TransformerMixin, BaseEstimator):
     ) -> None:
         self.settings = settings
         self.config = config
-        self.errors = errors
+        self.errors: api.Errors = errors
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002, N803 (scikit-learn's face)
         """Loads words and models, and says what is wrong with the settings."""
