@@ -71,7 +71,7 @@ Providers = Annotated[
 ]
 WholeRoster = Annotated[bool, typer.Option("--whole-roster", help="Every row of the roster holds for all notes.")]
 Model = Annotated[Path | None, typer.Option("--model", help="Folder of a model, for the detector 'learned'.")]
-Engine = Annotated[str | None, typer.Option("--engine", help="Model that is shipped: fast, balanced (the default).")]
+Engine = Annotated[str | None, typer.Option("--engine", help="Model that is shipped: fast, balanced (the default), max (with a network).")]
 Recall = Annotated[
     float | None, typer.Option("--recall", help="Share of identifiers wanted found, as 0.99, by the model's curve.")
 ]

@@ -25,7 +25,7 @@ class Detect:
     """Who looks, with what; then how their finds are joined."""
 
     detectors: tuple[str, ...] = ("known", "learned")
-    engine: str = "balanced"  # which of the shipped models "learned" reads with: fast, balanced
+    engine: str = "balanced"  # which of the shipped models "learned" reads with: fast, balanced, max
     patterns: tuple[str, ...] = ()  # pattern files of the user's own
     roster: str = ""  # CSV of known patients
     providers: str = ""  # CSV of a site's providers, whose names hold for all notes
