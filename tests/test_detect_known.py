@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
-from deident import detect, lexicons
+from deident import cli, detect, lexicons
 from deident.config import Detect
 from deident.detect import _identifiers as ids
 from deident.detect import _known_names, _known_numbers
@@ -442,3 +443,39 @@ EXPRESSIONS = {
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_every_expression_that_reads_a_note_is_bounded(name: str) -> None:
     proven(EXPRESSIONS[name], name)  # refuses what may take many steps from one place
+
+
+# --- what one note tells, looked for in the others ---
+
+
+def test_a_name_that_one_note_tells_is_found_in_the_patients_other_notes(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    texts = {
+        "p1/a.txt": "Patient: Mr. Wrenna Oakhurst, MRN: 4471820. Mr. Oakhurst was seen by Dr. Tolliver Marsh.\n",
+        "p1/b.txt": "doing well, wrenna walks daily. marsh agrees. chart 4471820\n",
+        "p2/c.txt": "the marsh near the house; Patient: Mrs. Ada Lindqvist.\n",
+    }
+    for name, text in texts.items():
+        (notes / name).parent.mkdir(parents=True, exist_ok=True)
+        (notes / name).write_text(text, encoding="utf-8")
+    table = tmp_path / "known.csv"
+    by_path = ["--patient-path", "{patient}/*"]
+    run = CliRunner().invoke(cli.app, ["roster", str(notes), "-o", str(table), *by_path])
+    assert run.exit_code == 0, run.output
+    assert table.stat().st_mode & 0o077 == 0
+    assert "Oakhurst" not in run.output
+    clean = tmp_path / "clean"
+    more = ["--detectors", "known", "--roster", str(table)]
+    run = CliRunner().invoke(cli.app, ["scrub", str(notes), "-o", str(clean), *by_path, *more])
+    assert run.exit_code == 0, run.output
+    other = (clean / "p1/b.txt").read_text(encoding="utf-8")
+    assert "wrenna" not in other
+    assert "4471820" not in other
+    assert (clean / "p2/c.txt").read_text(encoding="utf-8").startswith("the marsh near the house")
+
+
+def test_a_roster_is_gathered_of_patients_only(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Mr. Oakhurst", encoding="utf-8")
+    run = CliRunner().invoke(cli.app, ["roster", str(tmp_path / "a.txt"), "-o", str(tmp_path / "r.csv")])
+    assert run.exit_code != 0
+    assert not (tmp_path / "r.csv").exists()

@@ -71,7 +71,10 @@ Providers = Annotated[
 ]
 WholeRoster = Annotated[bool, typer.Option("--whole-roster", help="Every row of the roster holds for all notes.")]
 Model = Annotated[Path | None, typer.Option("--model", help="Folder of a model, for the detector 'learned'.")]
-Engine = Annotated[str | None, typer.Option("--engine", help="Model that is shipped: fast, balanced (the default), max (with a network).")]
+Engine = Annotated[
+    str | None,
+    typer.Option("--engine", help="Model that is shipped: fast, balanced (the default), max (with a network)."),
+]
 Recall = Annotated[
     float | None, typer.Option("--recall", help="Share of identifiers wanted found, as 0.99, by the model's curve.")
 ]
@@ -266,6 +269,44 @@ def scrub_command(
             ran = batch.manifest(config, how | {"workers": workers}, outcome.counts(), began=began, key=keys.kept)
             stream.write((json.dumps(ran, indent=1) + "\n").encode())
     _close(outcome, "scrubbed" if not outcome.ended_before else "had already scrubbed")
+
+
+@app.command("roster")
+def roster_command(
+    inputs: Inputs,
+    out: Annotated[Path, typer.Option("-o", "--output", help="CSV file; only you can read it.")],
+    read_as: From = None,
+    patient_path: PatientPath = None,
+    patient_column: PatientColumn = None,
+    patient_map: PatientMap = None,
+    least: Annotated[float, typer.Option("--least", min=0, max=1, help="Finds of a lower score are left out.")] = 0.9,
+    detectors: Detectors = None,
+    engine: Engine = None,
+    config_file: ConfigFile = None,
+    max_bytes: MaxBytes = None,
+) -> None:
+    """Gather what is surely found in each patient's notes, to look for it in all of them.
+
+    The file holds identifiers. Given to scrub as --roster, a name that one note tells plainly is found in the same
+    patient's other notes, too, where nothing tells that it is one.
+
+    Example: deident roster notes/ -o known.csv --patient-path '{patient}/*'; deident scrub notes/ -o clean/ --roster
+    known.csv --patient-path '{patient}/*'
+    """
+    from deident import batch
+    from deident.detect._roster import gathered, written
+    from deident.pipeline import Pipeline
+
+    config = _config(config_file, detectors, max_bytes, found_by={"engine": engine})
+    config = _grouped(config, patient_path, patient_column, patient_map)
+    pipeline = Pipeline.from_config(config)
+    outcome = batch.Outcome()
+    found = batch.documents(inputs, read_as, limit=config.limits.file_bytes)
+    rows = gathered(_progress(batch.results(pipeline.detect, found, outcome), "read"), least=least)
+    with batch.replacing(out, private=True) as stream:
+        stream.write(written(rows).encode())
+    typer.echo(f"{out} knows of {len(rows)} patients: it holds identifiers", err=True)
+    _close(outcome, "read")
 
 
 @app.command("watch")

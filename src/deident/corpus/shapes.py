@@ -43,8 +43,8 @@ _ONES = (
 _TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 
 # Shape → how often. The fields: m mm d dd dth (4, 04, 4th), yy yyyy, Month Mon MON Abbr (March, Mar, MAR, Mar.),
-# Weekday Wkd, decade, tens ('80s), spelt (eighties), part (early, late), season, holiday, week (MWF), quarter, ww (week of the
-# year), reign (Reiwa 2), spoken.
+# Weekday Wkd, decade, tens ('80s), spelt (eighties), part (early, late), season, holiday, week (MWF), quarter, ww (week
+# of the year), reign (Reiwa 2), spoken.
 FULL_DATES: Mapping[str, float] = {
     "{m}/{d}/{yy}": 10, "{mm}/{dd}/{yyyy}": 10, "{mm}/{dd}/{yy}": 6, "{m}/{d}/{yyyy}": 5, "{mm}-{dd}-{yyyy}": 4,
     "{m}-{d}-{yy}": 3, "{m}-{d}-{yyyy}": 2, "{mm}-{dd}-{yy}": 1, "{mm}.{dd}.{yyyy}": 2, "{m}.{d}.{yy}": 2,
@@ -98,7 +98,9 @@ DECADES = {20: "twenties", 30: "thirties", 40: "forties", 50: "fifties", 60: "si
 
 def _reigns(year: int) -> tuple[str, ...]:
     """The year in other calendars: Japanese, Muslim, Buddhist, Hebrew, Taiwanese, Ethiopian."""
-    japan = f"Reiwa {year - 2018}" if year > 2018 else f"Heisei {year - 1988}" if year > 1988 else f"Showa {year - 1925}"
+    japan = (
+        f"Reiwa {year - 2018}" if year > 2018 else f"Heisei {year - 1988}" if year > 1988 else f"Showa {year - 1925}"
+    )
     muslim = f"{(year - 622) * 33 // 32} AH"
     return japan, muslim, f"B.E. {year + 543}", f"Tishrei {year + 3761}", f"ROC {year - 1911}", f"{year - 8} E.C."
 

@@ -12,7 +12,7 @@ id or file name. A row with neither, and every row of a list without such column
 """
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path, PurePosixPath
@@ -231,3 +231,38 @@ def _note_keys(cell: str) -> Iterator[str]:
     name, dot, suffix = cell.rpartition(".")
     if dot and name and len(suffix) <= 5 and suffix.isalpha():
         yield _key(name)
+
+
+# --- a roster of what was found --------------------------------------------------------------------------------------
+
+# what tells who somebody is wherever it stands, so that it is worth looking for in his other notes
+GATHERED = (
+    Label.PATIENT, Label.DOCTOR, Label.HOSPITAL, Label.ORGANIZATION, Label.STREET, Label.MEDICALRECORD, Label.SSN,
+    Label.PHONE, Label.FAX, Label.EMAIL, Label.ACCOUNT, Label.HEALTHPLAN, Label.LICENSE, Label.IDNUM, Label.USERNAME,
+    Label.DEVICE, Label.VEHICLE,
+)  # fmt: skip
+
+
+def gathered(documents: Iterable[Document], *, least: float) -> dict[str, dict[Label, list[str]]]:
+    """What was found in each patient's notes with a score of `least` or more, once each, in the order of finding."""
+    found: dict[str, dict[Label, dict[str, None]]] = {}
+    for doc in documents:
+        if doc.patient is None or not doc.patient.id:
+            raise UsageError(f"the note {doc.id} names no patient, so nothing is known of whose other notes there are")
+        row = found.setdefault(doc.patient.id, {})
+        for span in doc.spans:
+            if span.score >= least and span.label in GATHERED:
+                value = " ".join(doc.text[span.start : span.end].replace("|", " ").split())
+                row.setdefault(span.label, {})[value] = None
+    return {patient: {label: list(values) for label, values in row.items()} for patient, row in found.items()}
+
+
+def written(rows: Mapping[str, Mapping[Label, Iterable[str]]]) -> str:
+    """The roster as a CSV file that `roster` reads."""
+    stream = StringIO()
+    table = csv.writer(stream, lineterminator="\n")
+    # "patient" alone might be his id
+    table.writerow(["patient_id", *("alias" if label is Label.PATIENT else label.value for label in GATHERED)])
+    for patient, row in rows.items():
+        table.writerow([patient, *("|".join(row.get(label, ())) for label in GATHERED)])
+    return stream.getvalue()
