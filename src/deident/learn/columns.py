@@ -462,6 +462,76 @@ def section(page: Page) -> Said:
     return _runs(page, ((s.body_start, s.body_end, plain(text[s.header_start : s.header_end])) for s in parts))
 
 
+# --- text columns: what its neighbours say of it ----------------------------------------------------------------------
+
+_FRACTION = re.compile(r"(?<![\d/.,-])(\d{1,3})/(\d{1,3})(?![\d/])")
+_CLOCK = re.compile(r"(?<![\d/.,:-])(?:[01]\d|2[0-4])[0-5]\d(?![\d/:-]|[.,]\d)")
+_LOGGED = re.compile(r"(?m)^[ \t]*(?:[01]\d|2[0-4]):?[0-5]\d\b")
+_LOG = 4  # lines that begin with a time make a log of a note
+
+
+def number_sense(page: Page) -> Said:
+    """What "3/10", "118/62", "2004" could be by their size: a day, a score, a pressure, a year, a time of day."""
+    text = page.view.text
+    fractions = ((m.start(), m.end(), _fraction(int(m[1]), int(m[2]))) for m in _FRACTION.finditer(text))
+    kept = "log" if sum(1 for _ in _LOGGED.finditer(text)) >= _LOG else "note"
+    clocks = ((m.start(), m.end(), _clock(m[0], kept)) for m in _CLOCK.finditer(text))
+    return _runs(page, sorted((*fractions, *clocks)))
+
+
+def _fraction(left: int, right: int) -> str:
+    us, other = 1 <= left <= 12 and 1 <= right <= 31, 1 <= right <= 12 and 1 <= left <= 31
+    day = "day" if us else "day-first" if other else "no-day"
+    if left <= right and right in (4, 5, 6, 10, 30):
+        return f"{day} of {right}"
+    if left == right:
+        return f"{day} both"
+    if 60 <= left <= 280 and 25 <= right < left:
+        return f"{day} pressure"
+    return f"{day} from 20" if left == 20 else day
+
+
+def _clock(digits: str, kept: str) -> str:
+    return f"{kept} year or time" if 1900 <= int(digits) <= 2040 else f"{kept} time"
+
+
+_CUES = {
+    1: "pain strength power murmur grade stage node nodes positive apgar apgars pulse pulses reflex reflexes score "
+    "scale rated rates bp vitals edema gcs ef cm mm mg ml hr sat sats temp murmurs lvef psa inr wbc hgb",
+    2: "works worked working work job employed employer occupation employment retired runs owns self-employed career "
+    "trade laid hired shift shifts union fired boss coworker foreman business profession",
+    4: "mother father mom dad wife husband son daughter brother sister grandmother grandfather aunt uncle niece nephew "
+    "cousin partner fiance fiancee girlfriend boyfriend neighbor friend roommate parents family kids children spouse "
+    "granddaughter grandson stepson stepdaughter caregiver guardian",
+    8: "dr md rn np pa attending resident nurse physician surgeon signed dictated transcribed seen by per notified "
+    "paged discussed called consulted assistant therapist scrub anesthesia anes tech initials verified witness",
+    16: "hospital clinic transferred admitted admission er ed ward unit floor icu facility center referred snf rehab "
+    "discharged room rm bed bay suite",
+    32: "lives lived live born moved from resides home house apartment street road county town city village visiting "
+    "traveled trip church school college graduated attends attended",
+}
+_CUE_OF = {word_: bit for bit, words_ in _CUES.items() for word_ in words_.split()}
+_CUE = Marks(lambda text: _CUE_OF.get(text.lower(), 0))
+_BITS = len(_CUES)
+_NEARBY = tuple(tuple(str(bit) for bit in range(_BITS) if code >> bit & 1) for code in range(1 << _BITS))
+_AHEAD, _BEHIND = 8, 4  # tokens before and behind
+
+
+def nearby(page: Page) -> Said:
+    """What is spoken of around the token: measures, work, kin, staff, wards, where people live."""
+    size = len(page.words)
+    codes = page.empty()
+    if not size:
+        return Said(codes, _NEARBY)
+    marks = _CUE.of(page.view)
+    places = np.arange(size)
+    low, high = np.maximum(places - _AHEAD, 0), np.minimum(places + _BEHIND + 1, size)
+    for bit in range(_BITS):
+        sums = np.concatenate(([0], np.cumsum(marks >> bit & 1)))
+        codes |= ((sums[high] > sums[low]).astype(np.int32)) << bit
+    return Said(codes, _NEARBY)
+
+
 # --- text columns: what is found in it -------------------------------------------------------------------------------
 
 _PHRASE_KINDS = (

@@ -104,6 +104,8 @@ def deident() -> FeatureSet:
             TextUse(c.case_in_line, (-1, 0, 1)),
             TextUse(c.attribute, (0,)),
             TextUse(c.section, (0,)),
+            TextUse(c.number_sense, (-1, 0, 1)),
+            TextUse(c.nearby, (0,)),
             TextUse(c.phrase, (-1, 0, 1)),
             TextUse(c.rule, (-2, -1, 0, 1, 2)),
             TextUse(c.evidence, (-1, 0, 1)),
