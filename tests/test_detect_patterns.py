@@ -304,20 +304,25 @@ def test_time_grows_no_faster_than_the_text(pattern: Pattern) -> None:
 
 
 @pytest.mark.parametrize(
-    "expression", [r"(?<!\d)\d{1,3}(?=[ab])", r"(?:a|b\d){1,3}\s?x", r"(?>ab|a)c?(?!d)", r"(?i:q)\Z", r"(a|b)\1"]
+    "expression",
+    [
+        *(r"(?<!\d)\d{1,3}(?=[ab])", r"(?:a|b\d){1,3}\s?x", r"(?>ab|a)c?(?!d)", r"(?i:q)\Z", r"(a|b)\1"),
+        *(r"(?<=a[ ])1", r"(?:(?<=ab)|(?<=1[ ])|(?<=c))(?<!b)[dq]", r"(?:(?<=a)|b)1", r"(?<=(?:a|b)x)(?i:q)"),
+    ],
 )
 @given(data=st.data())
 def test_openings_admit_every_match(expression: str, data: st.DataObject) -> None:
     """Whatever matches begins as the openings say."""
     regex = re.compile(expression)
     text = data.draw(st.text("ab1 xcdqQ2", max_size=12))
-    openings = Openings(regex)
+    openings = Openings.of(regex)
     for match in regex.finditer(text):
         state = openings.start
-        if match.start():
-            assert openings.before >> ord(text[match.start() - 1]) & 1
-        for char in text[match.start() :]:
+        earlier, last = ("\0\0" + text[: match.start()])[-2:]
+        assert openings.before[ord(last)] >> ord(earlier) & 1
+        for char, following in pairwise(text[match.start() :]):
             assert openings.next(state) >> ord(char) & 1
+            assert openings.ahead(state)[ord(char)] >> ord(following) & 1
             state = openings.step(state, 1 << ord(char))
 
 

@@ -198,18 +198,42 @@ _Node = tuple[Any, ...]
 State = frozenset[int]
 
 
+Pairs = tuple[int, ...]  # for each character, as the last one before a place, what may stand before it
+_ANY_PAIR: Pairs = (ALL,) * 128
+
+
 class Openings:
     """How the matches of one expression begin."""
 
-    def __init__(self, regex: re.Pattern[str]) -> None:
-        tree = _tree(regex)
-        fold = bool(regex.flags & re.IGNORECASE)
-        self.before = _before(tree, fold)  # what may stand before the match; a beginning of the text always may
+    def __init__(self, nodes: tuple[_Node, ...], before: Pairs = _ANY_PAIR) -> None:
+        self.before = before
         self._rests: list[tuple[_Node, int]] = [((), 0)]
         self._numbers: dict[tuple[_Node, int], int] = {}
         self._opened: dict[int, tuple[tuple[int, int], ...]] = {}
         self._steps: dict[tuple[State, int], State] = {}
-        self.start: State = frozenset([self._followed_by(_nodes(tree, fold), _DONE)])
+        self.start: State = frozenset([self._followed_by(nodes, _DONE)])
+
+    @classmethod
+    def of(cls, regex: re.Pattern[str], after: re.Pattern[str] | None = None) -> "Openings":
+        """Those of an expression that may want another one to match just before it."""
+        tree, fold = _tree(regex), bool(regex.flags & re.IGNORECASE)
+        before = _before(tree, fold)
+        if after is not None:
+            before = _both(before, _ending(_tree(after), bool(after.flags & re.IGNORECASE)))
+        # where the text begins, nothing stands before
+        admitted = (ALL, *(pair | 1 if pair else 0 for pair in before[1:]))
+        return cls(_nodes(tree, fold), admitted)
+
+    def ahead(self, state: State) -> Pairs:
+        """For each character that may come next what may follow it."""
+        found = [0] * 128
+        for chars, then in self.ways(state, ALL):
+            follows = self.next(then)
+            while chars:
+                lowest = chars & -chars
+                found[lowest.bit_length() - 1] |= follows
+                chars ^= lowest
+        return tuple(found)
 
     def next(self, state: State) -> int:
         """The characters that may come next."""
@@ -343,54 +367,64 @@ def _alone(items: Sequence[Any], fold: bool) -> int:
             return _one(items[0], fold)
 
 
-def _before(items: Sequence[Any], fold: bool) -> int:
+def _before(items: Sequence[Any], fold: bool) -> Pairs:
     """What may stand before a match, by the look-behind at its head."""
-    found = ALL
+    found = _ANY_PAIR
     for item in items:
         name, value = str(item[0]), item[1]
-        if name not in ("ASSERT", "ASSERT_NOT"):
+        match name:
+            case "ASSERT" if value[0] < 0:
+                found = _both(found, _ending(list(value[1]), fold))
+            case "ASSERT_NOT" if value[0] < 0:
+                never = _alone(list(value[1]), fold)
+                found = tuple(0 if never >> code & 1 else pair for code, pair in enumerate(found))
+            case "SUBPATTERN":
+                found = _both(found, _before(list(value[3]), _fold(value, fold)))
+            case "BRANCH":
+                heads = [_before(list(branch), fold) for branch in value[1]]
+                found = _both(found, tuple(_any(pairs) for pairs in zip(*heads, strict=True)))
+            case _:
+                pass
+        if not _is_look(item):
             return found
-        if value[0] < 0:
-            body = list(value[1])
-            if name == "ASSERT_NOT":
-                found &= ALL & ~_alone(body, fold)
-            elif _first(body[-1:], fold)[0] and not _first(body[-1:], fold)[1]:
-                found &= _one(body[-1], fold) or ALL
     return found
 
 
-def endings(regex: re.Pattern[str]) -> int:
-    """What the matches of an expression may end with; everything where they may be empty."""
-    chars, empty = _last(_tree(regex), bool(regex.flags & re.IGNORECASE))
-    return ALL if empty else chars
-
-
-def _last(items: Sequence[Any], fold: bool) -> _First:
-    ends = 0
-    for item in reversed(items):
-        own, empty = _item_last(item, fold)
-        ends |= own
-        if not empty:
-            return ends, False
-    return ends, True
-
-
-def _item_last(item: Any, fold: bool) -> _First:
+def _is_look(item: Any) -> bool:
+    """Whether a part matches no character."""
     name, value = str(item[0]), item[1]
     match name:
-        case "LITERAL" | "NOT_LITERAL" | "ANY" | "IN":
-            return _one(item, fold), False
-        case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
-            own, empty = _last(list(value[2]), fold)
-            return own, empty or value[0] == 0
-        case "BRANCH":
-            lasts = [_last(list(branch), fold) for branch in value[1]]
-            return _any(last[0] for last in lasts), any(last[1] for last in lasts)
+        case "ASSERT" | "ASSERT_NOT" | "AT":
+            return True
         case "SUBPATTERN":
-            return _last(list(value[3]), _fold(value, fold))
-        case "ATOMIC_GROUP":
-            return _last(list(value), fold)
-        case "AT" | "ASSERT" | "ASSERT_NOT":
-            return 0, True
+            return all(map(_is_look, value[3]))
+        case "BRANCH":
+            return all(_is_look(inner) for branch in value[1] for inner in branch)
         case _:
-            return ALL, True
+            return False
+
+
+def _both(left: Pairs, right: Pairs) -> Pairs:
+    return tuple(one & other for one, other in zip(left, right, strict=True))
+
+
+def _ending(items: Sequence[Any], fold: bool) -> Pairs:
+    """The last two characters of what an expression matches: it is read backwards."""
+    backwards = Openings(_reversed(_nodes(items, fold)))
+    return backwards.ahead(backwards.start)
+
+
+def _reversed(nodes: tuple[_Node, ...]) -> tuple[_Node, ...]:
+    return tuple(turned for node in reversed(nodes) for turned in _turned(node))
+
+
+def _turned(node: _Node) -> Iterable[_Node]:
+    match node:
+        case ("only", _):
+            return  # it looks the other way
+        case ("or", branches):
+            yield "or", tuple(_reversed(branch) for branch in branches)
+        case ("times", least, most, body):
+            yield "times", least, most, _reversed(body)
+        case _:
+            yield node

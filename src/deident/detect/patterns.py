@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deident import labels, lexicons
-from deident.detect._expressions import ALL, Openings, bits, endings, proven
+from deident.detect._expressions import ALL, Openings, Pairs, bits, proven
 from deident.document import Document, Span
 from deident.errors import ConfigError, UnknownNameError
 from deident.labels import Label
@@ -397,7 +397,7 @@ SIGNS: Mapping[str, str] = MappingProxyType(
 
 _Places = NDArray[np.intp]
 _Bools = NDArray[np.bool_]
-_DIGIT, _UPPER, _LOWER, _LIKE_DIGIT, _SEPARATES, _HEX, _SIGN = (1 << bit for bit in range(7))
+_DIGIT, _UPPER, _LOWER, _LIKE_DIGIT, _SEPARATES, _HEX = (1 << bit for bit in range(6))
 _LETTER = _UPPER | _LOWER
 _HEX_SIGNS, _MARGIN = "0123456789abcdefABCDEF", 4
 
@@ -413,7 +413,6 @@ def _kinds() -> bytes:
             | _LIKE_DIGIT * (char in "OoIl|")
             | _SEPARATES * (char in ":=\t|>")
             | _HEX * (char in _HEX_SIGNS)
-            | _SIGN * (char in "@'/(+:[<|#^")
         )
     return bytes(kinds)
 
@@ -469,35 +468,54 @@ def _words(text: _Text) -> tuple[_Places, _Places]:
     return np.flatnonzero(begins), np.flatnonzero(stops)
 
 
-def _signs(text: _Text, words: tuple[_Places, _Places]) -> dict[str, list[int]]:
+_MARK = re.compile(rb"[@#^'/(+:\[<|]")
+_MARKED = ("@", "#", "^", "'", "//", "(", "+", "hex", "[", "ocr")
+
+
+def _signs(text: _Text, words: tuple[_Places, _Places]) -> dict[str, _Places]:
     """Where a pattern of each sign is tried, but for digits."""
-    codes, kinds = text.codes, text.kinds
-    signs = np.flatnonzero(text.are(_SIGN)) + _MARGIN
-    sign, before, after, second = codes[signs], kinds[signs - 1], kinds[signs + 1], kinds[signs + 2]
-    blank = codes[signs + 1] == 32
+    codes, kinds, raw = text.codes, text.kinds, text.raw
     starts, ends = words[0] + _MARGIN, words[1] + _MARGIN
     like = kinds[starts] & _LIKE_DIGIT & ~((kinds[starts - 1] & _DIGIT) * _LIKE_DIGIT)
-    behind = codes[starts + 1]
-    numeric = (
-        (kinds[starts + 1] & (_LIKE_DIGIT | _DIGIT)) | (behind == 47) | ((behind == 32) & (codes[starts + 2] == 47))
-    )
+    found: dict[str, list[int]] = {sign: [] for sign in _MARKED}
+    for start in np.flatnonzero(like).tolist():
+        place = int(starts[start])
+        behind = raw[place + 1]
+        if _KINDS[behind] & (_LIKE_DIGIT | _DIGIT) or behind == 47 or (behind == 32 and raw[place + 2] == 47):
+            found["ocr"].append(place - _MARGIN)
     coded = (kinds[ends] | ((codes[ends] == 45) * kinds[ends + 1])) & _DIGIT
-    found = {
-        "@": sign == 64,
-        "#": sign == 35,
-        "^": (sign == 94) & ((before & _LETTER) != 0) & ((after & _LETTER) != 0),
-        "'": (sign == 39) & ((after & (_DIGIT | _LIKE_DIGIT)) != 0),
-        "//": (sign == 47) & (codes[signs + 1] == 47) & (codes[signs - 1] == 58),
-        "(": (sign == 40) & (((after | blank * second) & _DIGIT) != 0),
-        "+": (sign == 43) & ((after & _DIGIT) != 0),
-        "hex": (sign == 58) & ((before & _HEX) != 0) & (((after & _HEX) != 0) | (codes[signs + 1] == 58)),
-        "[": ((sign == 91) | (sign == 60) | (sign == 47)) & (((after | blank * second) & _LOWER) != 0),
-    }
-    bars = signs[(sign == 124) & ((after & (_LIKE_DIGIT | _DIGIT)) != 0) & ((before & (_LETTER | _DIGIT)) == 0)]
-    return {name: (signs[mask] - _MARGIN).tolist() for name, mask in found.items()} | {
-        "code": words[0][(coded != 0) & (ends - starts <= 6)].tolist(),
-        "ocr": words[0][(like != 0) & (numeric != 0)].tolist() + (bars - _MARGIN).tolist(),
-    }
+    for match in _MARK.finditer(raw):
+        place = match.start()
+        sign = _sign(raw, place)
+        if sign:
+            found[sign].append(place - _MARGIN)
+    there = {sign: np.array(places, dtype=np.intp) for sign, places in found.items() if places}
+    return there | {"code": words[0][(coded != 0) & (ends - starts <= 6)]}
+
+
+def _sign(raw: bytes, place: int) -> str:
+    """The name of the sign that stands here, if something may begin with it."""
+    char = raw[place]
+    before, after, second = _KINDS[raw[place - 1]], _KINDS[raw[place + 1]], _KINDS[raw[place + 2]]
+    if raw[place + 1] != 32:
+        second = 0
+    match chr(char):
+        case "@" | "#" as sign:
+            return sign
+        case "^":
+            return "^" if before & _LETTER and after & _LETTER else ""
+        case "'":
+            return "'" if after & (_DIGIT | _LIKE_DIGIT) else ""
+        case "(" | "+" as sign:
+            return sign if (after | (second if sign == "(" else 0)) & _DIGIT else ""
+        case ":":
+            return "hex" if before & _HEX and (after & _HEX or raw[place + 1] == 58) else ""
+        case "|":
+            return "ocr" if after & (_LIKE_DIGIT | _DIGIT) and not before & (_LETTER | _DIGIT) else ""
+        case "/" if raw[place + 1] == 47 and raw[place - 1] == 58:
+            return "//"
+        case _:
+            return "[" if (after | second) & _LOWER else ""
 
 
 def _separators(text: _Text) -> list[int]:
@@ -519,7 +537,7 @@ def _key(word: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Digits:
-    """Which of some patterns can match at a run of digits, by the character before it, its length and the two
+    """Which of some patterns can match at a run of digits, by the two characters before it, its length and the two
     characters behind it: a bit a pattern."""
 
     patterns: tuple[Pattern, ...]
@@ -528,22 +546,19 @@ class _Digits:
 
     @classmethod
     def of(cls, patterns: Sequence[Pattern]) -> "_Digits":
-        before = np.zeros(128, dtype=np.uint64)
         behind = np.zeros((_RUN + 1, 128, 128), dtype=np.uint64)
-        for number, pattern in enumerate(patterns):
+        every = [_openings(pattern) for pattern in patterns]
+        for number, openings in enumerate(every):
             bit = np.uint64(1 << number)
-            openings = _openings(pattern)
             if openings is None:
-                before |= bit
                 behind |= bit
                 continue
-            before[_chars(openings.before | 1)] |= bit
             state = openings.start
             for run in range(1, 3 * _RUN):
                 state = openings.step(state, _DIGITS)
                 for chars, then in openings.ways(state, ALL & ~_DIGITS):
                     behind[np.ix_([min(run, _RUN)], _chars(chars), _chars(openings.next(then)))] |= bit
-        return cls(tuple(patterns), before, behind)
+        return cls(tuple(patterns), _befores(every), behind)
 
     def places(self, text: _Text) -> Iterator[tuple[int, Pattern]]:
         """The runs at which a pattern is worth a try."""
@@ -551,61 +566,104 @@ class _Digits:
         starts = np.flatnonzero(digit[1:] > digit[:-1])
         ends = np.flatnonzero(digit[1:] < digit[:-1])
         codes = text.codes
-        masks = self.before[codes[starts + (_MARGIN - 1)]]
+        masks = self.before[codes[starts + (_MARGIN - 1)], codes[starts + (_MARGIN - 2)]]
         masks &= self.behind[np.minimum(ends - starts, _RUN), codes[ends + _MARGIN], codes[ends + (_MARGIN + 1)]]
-        worth = np.flatnonzero(masks)
-        for place, mask in zip(starts[worth].tolist(), masks[worth].tolist(), strict=True):
-            while mask:
-                lowest = mask & -mask
-                yield place, self.patterns[lowest.bit_length() - 1]
-                mask ^= lowest
+        return _worth(self.patterns, starts, masks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Signs:
+    """Which of some patterns can match at a sign, by the two characters before it and the first two of the match."""
+
+    patterns: tuple[Pattern, ...]
+    before: NDArray[np.uint64]
+    ahead: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, patterns: Sequence[Pattern]) -> "_Signs":
+        every = [_openings(pattern) for pattern in patterns]
+        ahead = [_ANYTHING if openings is None else openings.ahead(openings.start) for openings in every]
+        return cls(tuple(patterns), _befores(every), _of_pairs(ahead))
+
+    def places(self, text: _Text, places: _Places) -> Iterator[tuple[int, Pattern]]:
+        """The places at which a pattern is worth a try."""
+        codes, places = text.codes, places + _MARGIN
+        masks = self.before[codes[places - 1], codes[places - 2]] & self.ahead[codes[places], codes[places + 1]]
+        return _worth(self.patterns, places - _MARGIN, masks)
+
+
+def _blocks(patterns: Sequence[Pattern]) -> Iterator[Sequence[Pattern]]:
+    return (patterns[first : first + _BLOCK] for first in range(0, len(patterns), _BLOCK))
+
+
+def _worth(patterns: Sequence[Pattern], places: _Places, masks: NDArray[np.uint64]) -> Iterator[tuple[int, Pattern]]:
+    worth = np.flatnonzero(masks)
+    for place, mask in zip(places[worth].tolist(), masks[worth].tolist(), strict=True):
+        while mask:
+            lowest = mask & -mask
+            yield place, patterns[lowest.bit_length() - 1]
+            mask ^= lowest
+
+
+_ANYTHING: Pairs = (ALL,) * 128
+
+
+def _befores(every: Sequence[Openings | None]) -> NDArray[np.uint64]:
+    return _of_pairs([_ANYTHING if openings is None else openings.before for openings in every])
+
+
+def _of_pairs(pairs: Sequence[Pairs]) -> NDArray[np.uint64]:
+    """Pairs of characters, a bit a pattern."""
+    table = np.zeros((128, 128), dtype=np.uint64)
+    for number, admitted in enumerate(pairs):
+        packed = b"".join(others.to_bytes(16, "little") for others in admitted)
+        rows = np.unpackbits(np.frombuffer(packed, dtype=np.uint8), bitorder="little").reshape(128, 128)
+        table |= rows.astype(np.uint64) << np.uint64(number)
+    return table
 
 
 def _openings(pattern: Pattern) -> Openings | None:
     """How matches begin at the trigger, where that is known."""
     regex = pattern.at if pattern.back else pattern.regex
-    if regex is None:
-        return None
-    openings = Openings(regex)
-    if pattern.after is not None and not pattern.back:
-        openings.before &= endings(pattern.after)
-    return openings
+    return None if regex is None else Openings.of(regex, None if pattern.back else pattern.after)
 
 
-class _Words(dict[str, tuple[tuple[Pattern, int, int], ...]]):
+class _Words(dict[str, tuple[tuple[Pattern, Pairs, Pairs], ...]]):
     """The patterns that wait for a word as it is written, each with what may stand before and behind the word."""
 
     def __init__(self, by_word: Mapping[str, Sequence[Pattern]]) -> None:
         super().__init__()
         self.by_word = by_word
         self._openings: dict[str, Openings | None] = {}  # by the pattern's name, worked out when a word asks for it
+        self._met: dict[Pairs, Pairs] = {}  # so that those that are equal are one
 
-    def __missing__(self, word: str) -> tuple[tuple[Pattern, int, int], ...]:
+    def __missing__(self, word: str) -> tuple[tuple[Pattern, Pairs, Pairs], ...]:
         found = tuple(self._admitted(word))
         if len(self) < _KEPT:
             self[word] = found
         return found
 
-    def _admitted(self, word: str) -> Iterator[tuple[Pattern, int, int]]:
+    def _admitted(self, word: str) -> Iterator[tuple[Pattern, Pairs, Pairs]]:
         for pattern in self.by_word.get(word.lower(), ()):
             if pattern.name not in self._openings:
                 self._openings[pattern.name] = _openings(pattern)
             openings = self._openings[pattern.name]
             if openings is None:
-                yield pattern, ALL, ALL
+                yield pattern, _ANYTHING, _ANYTHING
                 continue
             state = openings.start
             for char in word:
                 state = openings.step(state, 1 << ord(char))
             if state:
-                yield pattern, openings.before | 1, openings.next(state)
+                ahead = openings.ahead(state)
+                yield pattern, openings.before, self._met.setdefault(ahead, ahead)
 
 
 @dataclass(frozen=True, slots=True)
 class _Index:
     """The patterns by their triggers."""
 
-    by_sign: Mapping[str, tuple[Pattern, ...]]
+    by_sign: Mapping[str, tuple[_Signs, ...]]
     digits: tuple[_Digits, ...]
     words: _Words
     everywhere: tuple[Pattern, ...]
@@ -625,8 +683,8 @@ class _Index:
         waited_for[[_key(word) for word in by_word]] = True
         digit = by_sign.pop("digit", [])
         return cls(
-            {sign: tuple(row) for sign, row in by_sign.items()},
-            tuple(_Digits.of(digit[first : first + _BLOCK]) for first in range(0, len(digit), _BLOCK)),
+            {sign: tuple(map(_Signs.of, _blocks(row))) for sign, row in by_sign.items()},
+            tuple(map(_Digits.of, _blocks(digit))),
             _Words(by_word),
             tuple(pattern for pattern in found if not pattern.on),
             waited_for,
@@ -640,13 +698,13 @@ class _Index:
             yield from digits.places(seen)
         words = _words(seen)
         for sign, places in _signs(seen, words).items():
-            for pattern in self.by_sign.get(sign, ()):
-                for place in places:
-                    yield place, pattern
+            for block in self.by_sign.get(sign, ()):
+                yield from block.places(seen, places)
         codes, known = seen.raw, self.words
         for start, end in self._waited(seen, *words):
             for pattern, before, behind in known[text[start:end]]:
-                if behind >> codes[end + _MARGIN] & 1 and before >> codes[start + _MARGIN - 1] & 1:
+                place, stop = start + _MARGIN, end + _MARGIN
+                if behind[codes[stop]] >> codes[stop + 1] & 1 and before[codes[place - 1]] >> codes[place - 2] & 1:
                     yield start, pattern
 
     def _waited(self, seen: _Text, starts: _Places, ends: _Places) -> Iterator[tuple[int, int]]:
