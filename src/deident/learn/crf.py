@@ -47,18 +47,18 @@ class Options:
     algorithm: str = "adagrad"
     crfsuite: tuple[tuple[str, float], ...] = ()
     passes: int = 12
-    rate: float = 0.15
-    l1: float = 0.02
+    rate: float = 0.2
+    l1: float = 0.005
     l2: float = 0.002
     least: int = 2  # how often a feature must be seen
     select: int = 0  # how many features are kept, those that tell most (thesis 7.2.4); 0: all
-    drop_feature: float = 0.1
-    drop_words: float = 0.15
+    drop_feature: float = 0.2
+    drop_words: float = 0.3
     drop_lists: float = 0.05
     stretch: int = 64  # tokens of a note that are learned from at once
     averaged: int = 4  # the weights of so many last passes are averaged
     patience: int = 1  # passes without gain on what is held out, before the last ones begin
-    prune: float = 0.02  # weights nearer to zero are dropped in the end
+    prune: float = 0.07  # weights nearer to zero are dropped in the end
     seed: int = 1
     costs: tuple[tuple[str, float], ...] = ()
 

@@ -109,7 +109,8 @@ def load(folder: Path, manifest: Manifest) -> Linear:
 def write_weights(weights: Weights, path: Path) -> None:
     np.savez_compressed(
         path,
-        keys=weights.keys,
+        # keys are in order, and so many that the steps between them have a quarter fewer bits
+        steps=np.diff(weights.keys, prepend=np.uint64(0)),
         sizes=np.diff(weights.bounds).astype(np.uint8),
         labels_of=weights.labels_of,
         values=weights.values.astype(np.float16),
@@ -125,7 +126,7 @@ def read_weights(path: Path, labels: tuple[str, ...]) -> Weights:
         bounds = np.concatenate([[0], np.cumsum(w["sizes"], dtype=np.int64)]).astype(np.int32)
         return Weights(
             labels,
-            w["keys"],
+            np.cumsum(w["steps"], dtype=np.uint64),
             bounds,
             w["labels_of"],
             w["values"].astype(np.float32),
