@@ -116,6 +116,7 @@ def test_what_is_no_word_document_is_refused() -> None:
         (docx("<w:p>"), "not well-formed XML"),
         (bomb, "a part of the document is over 268435456 bytes"),
         (docx("<w:p>" * 400 + "</w:p>" * 400), "not well-formed XML"),
+        (docx("<w:p/>")[6:], "not a Word document, or a damaged or encrypted one"),
     ):
         with pytest.raises(FormatError, match=reason) as caught:
             text_of("docx", data)

@@ -37,11 +37,15 @@ def sniff(suffix: str, head: bytes) -> bool:
     return suffix in _SUFFIXES and head.startswith(b"PK")
 
 
+# what zipfile raises for a package that is cut, changed or locked; ValueError: offsets and names that cannot be
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError, ValueError)
+
+
 def read(files: Files, *, name: str) -> Record:
     try:
         with zipfile.ZipFile(BytesIO(files[".docx"])) as package:
             text = _text(_Package(package))
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError):
+    except _DAMAGED:
         raise FormatError("not a Word document, or a damaged or encrypted one") from None
     return Record((Document(name, text),))
 
