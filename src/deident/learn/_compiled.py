@@ -171,7 +171,9 @@ class _Machine:
         self._llvm.initialize_native_target()
         self._llvm.initialize_native_asmprinter()
         target = self._llvm.Target.from_default_triple()
-        processor, features = self._llvm.get_host_cpu_name(), self._llvm.get_host_cpu_features().flatten()
+        processor, features = self._llvm.get_host_cpu_name(), ""
+        with contextlib.suppress(RuntimeError):  # not told on every platform
+            features = self._llvm.get_host_cpu_features().flatten()
         version: str = importlib.import_module("llvmlite").__version__  # each numba goes with one
         self.told = "\0".join((version, target.triple, processor, features))
         make = partial(target.create_target_machine, codemodel="jitdefault", jit=True)
