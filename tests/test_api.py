@@ -2,7 +2,6 @@
 
 import importlib
 import math
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -202,12 +201,3 @@ def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingPackageError, match=r"deident\[tables\]"):
         api.span_fields()
-
-
-def test_the_page_says_the_truth() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
-    snippets = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    assert len(snippets) >= 3
-    names: dict[str, Any] = {}
-    for snippet in snippets:
-        exec(snippet, names)

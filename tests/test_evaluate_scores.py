@@ -1,11 +1,9 @@
 """Our plain scores: counts worked out by hand, and laws that hold for any spans."""
 
-import doctest
 import json
 import subprocess
 import sys
 from itertools import permutations
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -340,10 +338,3 @@ def test_the_last_point_is_the_whole_output(gold: dict[str, Document], system: d
 def test_pairs_carry_gold_in_order() -> None:
     doc = Document("d", TEXT, (Span(9, 12, Label.AGE), Span(0, 3, Label.AGE)))
     assert pair({"d": doc}, {}).pairs == (Pair("d", doc, (Span(0, 3, Label.AGE), Span(9, 12, Label.AGE)), ()),)
-
-
-def test_the_example_of_the_docs() -> None:
-    page = Path(__file__).parents[1] / "docs" / "evaluation.md"
-    result = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
-    assert result.attempted >= 8
-    assert result.failed == 0

@@ -24,7 +24,7 @@ T = TypeVar("T")
 class Detect:
     """Who looks, with what; then how their finds are joined."""
 
-    detectors: tuple[str, ...] = ("known", "learned")
+    detectors: tuple[str, ...] = ("known", "learned")  # who looks; `docs/detectors.md` says what each finds
     engine: str = "balanced"  # which of the shipped models "learned" reads with: fast, balanced, max
     patterns: tuple[str, ...] = ()  # pattern files of the user's own
     roster: str = ""  # CSV of known patients
@@ -37,7 +37,7 @@ class Detect:
     names: str = "all"  # whose known names are used: none, patient, all
     least: float = 0.0  # finds of a lower score are dropped
     overlaps: str = "longest"  # whose label stands where finds overlap
-    steps: tuple[str, ...] = ("correct", "trust", "reconcile")
+    steps: tuple[str, ...] = ("correct", "trust", "reconcile")  # what mends the joined finds, in this order
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class Scrub:
     as_of: int = 0  # the year in which ages are told from years of birth; the present one by default
     fixed_width: bool = False  # whether what is put is as long as what was there
     vault: str = ""  # an encrypted file that keeps what was replaced, for the way back
-    vault_key_file: str = ""  # opens it; or else
-    vault_passphrase_file: str = ""
+    vault_key_file: str = ""  # key file that opens the vault; or else
+    vault_passphrase_file: str = ""  # the file of a passphrase
     spans: str = "tags"  # which spans the output carries: all, none, or tags: those that no stand-in hides
 
 
@@ -68,21 +68,21 @@ class Scrub:
 class Limits:
     """What a single file may hold before it is refused, in bytes."""
 
-    file_bytes: int = 64 * 1024 * 1024
+    file_bytes: int = 64 * 1024 * 1024  # of a file, or of a record of one that is read record by record; unpacked
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
     """The HTTP service: where it listens, who may come in, and how much each may ask (`docs/service.md`)."""
 
-    host: str = "127.0.0.1"
-    port: int = 8642
-    workers: int = 1
+    host: str = "127.0.0.1"  # address it listens on; any but loopback needs tokens
+    port: int = 8642  # the port it listens on
+    workers: int = 1  # processes that answer, which share what is loaded
     tokens: str = ""  # file of the tokens that let in; without one, whoever reaches the port may come in
     hosts: tuple[str, ...] = ()  # names by which browsers may call it, besides localhost and `host`
     formats: tuple[str, ...] = ()  # those with an option of the site, such as "hl7:site.toml"
-    tls_cert: str = ""
-    tls_key: str = ""
+    tls_cert: str = ""  # certificate (PEM) to speak TLS with
+    tls_key: str = ""  # its key
     request_bytes: int = 16 * 1024 * 1024  # of a body, or of one line of a stream
     stream_bytes: int = 1024 * 1024 * 1024  # of all lines of a stream
     held_bytes: int = 64 * 1024 * 1024  # of results whose reader is still busy sending
@@ -100,12 +100,12 @@ def _none() -> Mapping[str, str]:
 class Review:
     """The review page (`docs/review.md`)."""
 
-    learner: str = "crf"
+    learner: str = "crf"  # what *Retrain* trains
     adapt: tuple[str, ...] = ("deident-open",)  # what a model learns from beside the notes that were read
     keys: Mapping[str, str] = field(
         default_factory=_none, hash=False
     )  # of the keyboard, in place of those that are set
-    label_keys: Mapping[str, str] = field(default_factory=_none, hash=False)
+    label_keys: Mapping[str, str] = field(default_factory=_none, hash=False)  # the same, for giving a type
 
     def __reduce__(self) -> tuple[type["Review"], tuple[Any, ...]]:
         # settings go to other processes, and a proxy cannot be pickled

@@ -35,9 +35,11 @@ class Span:
             raise SpanError(f"a span must have 0 <= start < end, not {self.start}..{self.end}")
 
     def overlaps(self, other: "Span") -> bool:
+        """Whether the two share a character."""
         return self.start < other.end and other.start < self.end
 
     def covers(self, other: "Span") -> bool:
+        """Whether every character of the other is in this one."""
         return self.start <= other.start and other.end <= self.end
 
 
@@ -104,6 +106,7 @@ class Document:
         return Document, (self.id, self.text, self.spans, self.patient, dict(self.meta))  # a proxy cannot be pickled
 
     def with_spans(self, spans: Iterable[Span]) -> "Document":
+        """The same text with these spans, in order, in place of those it had."""
         return replace(self, spans=tuple(sorted(spans)))
 
 
@@ -130,6 +133,7 @@ class Record:
     frame: object = field(default=None, repr=False, compare=False)
 
     def with_documents(self, documents: Iterable[Document]) -> "Record":
+        """The same record with these documents in place of those it had; their number and order stay."""
         return replace(self, documents=tuple(documents))
 
 

@@ -63,6 +63,7 @@ class Label(StrEnum):
 
     @property
     def category(self) -> Category:
+        """The one of the eight to which the type belongs."""
         return TABLE[self].category
 
     @property

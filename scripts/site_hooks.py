@@ -1,0 +1,28 @@
+"""What mkdocs does besides (`hooks` of mkdocs.yml): pages that the navigation does not name are put into it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+
+def on_config(config: Any) -> Any:
+    """Records of measurements come under "Measured", other pages that nobody named under "More"."""
+    folder = Path(config.docs_dir)
+    named = set(_pages(config.nav))
+    rest = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.md"))
+    rest = [page for page in rest if page not in named]
+    measured = [page for page in rest if page.startswith("results/")]
+    more = [page for page in rest if not page.startswith("results/")]
+    config.nav = [*config.nav, *({name: pages} for name, pages in (("Measured", measured), ("More", more)) if pages)]
+    return config
+
+
+def _pages(nav: object) -> Iterator[str]:
+    if isinstance(nav, str):
+        yield nav
+    elif isinstance(nav, list):
+        for item in cast(list[object], nav):
+            yield from _pages(item)
+    elif isinstance(nav, dict):
+        for item in cast(dict[str, object], nav).values():
+            yield from _pages(item)
