@@ -57,8 +57,8 @@ def declared() -> dict[str, list[Requirement]]:
 
 def licence_of(package: Distribution) -> str:
     """What a package says of its licence: its expression, else its classifiers, else the first line of what it says."""
-    facts = package.metadata
-    expression = facts.get("License-Expression")
+    facts: Any = package.metadata  # a Message, though its type does not say so
+    expression: str | None = facts.get("License-Expression")
     if expression:
         return expression
     named = [
@@ -121,7 +121,9 @@ def used() -> list[Used]:
 def page(packages: list[Used]) -> str:
     """The licences as a page. No versions: they change from day to day, and the bill of materials has them."""
     rows: Mapping[bool, list[str]] = {
-        asked: [f"| {each.name} | {each.licence} | {', '.join(each.uses)} |" for each in packages if each.direct is asked]
+        asked: [
+            f"| {each.name} | {each.licence} | {', '.join(each.uses)} |" for each in packages if each.direct is asked
+        ]
         for asked in (True, False)
     }
     head = ["| package | licence, as it says | needed for |", "|---|---|---|"]
@@ -129,10 +131,10 @@ def page(packages: list[Used]) -> str:
         [
             "# Licences of what deident depends on",
             "",
-            "Written by `python scripts/sbom.py licences`; a test asks that every dependency of ours is listed. deident",
-            "itself is under Apache-2.0 (`LICENSE`); what its word lists were made from stands in",
-            "`src/deident/lexicons/SOURCES.md`. What only tests need is left out. `python scripts/sbom.py bom` writes a",
-            "bill of materials (CycloneDX, JSON) of an installation, with versions.",
+            "Written by `python scripts/sbom.py licences`; a test asks that every dependency of ours is listed.",
+            "deident itself is under Apache-2.0 (`LICENSE`); what its word lists were made from stands in",
+            "`src/deident/lexicons/SOURCES.md`. What only tests need is left out. `python scripts/sbom.py bom` writes",
+            "a bill of materials (CycloneDX, JSON) of an installation, with versions.",
             "",
             "## Asked for by deident",
             "",
