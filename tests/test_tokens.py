@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from deident import lexicons, view
 from deident.tokens import LineKind, layout, sentences, tokenize
 from tests.casefiles import cases
 from tests.strategies import any_text, texts
@@ -142,3 +143,9 @@ def test_time_grows_linearly(unit: str, work: Any) -> None:
         return best
 
     assert seconds(32_000) < 20 * seconds(4_000) + 0.02
+
+
+def test_the_lists_keep_more_words_than_are_numbered() -> None:
+    # the other way round every text would have all words met again
+    kept, met = view._KEPT, lexicons._MET_KEPT  # pyright: ignore[reportPrivateUsage]
+    assert 2 * kept <= met

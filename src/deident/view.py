@@ -13,7 +13,9 @@ from deident import lexicons
 from deident.tokens import Layout, Tokens, layout, tokenize
 
 T = TypeVar("T")
-_KEPT = 1 << 17
+# Words that are kept, then they are met anew, so that memory stays bounded. Fewer than the lists keep of theirs
+# (`lexicons.Phrases.met`): else those would begin anew for every text, and meet all words of this set again.
+_KEPT = 1 << 15
 
 
 @lru_cache(maxsize=1 << 16)
