@@ -309,7 +309,8 @@ def test_a_message_under_way_is_ended_when_it_is_stopped() -> None:
     with running(far.address) as door:
         with door.connect() as sender:
             sender.sendall(framed(MESSAGE))
-            time.sleep(0.1)
+            while not far.got:
+                time.sleep(0.01)
             door.relay.stop()
             assert ask(sender, b"")[0] == "AA"
             assert sender.recv(1) == b""
@@ -389,7 +390,8 @@ def test_the_command_and_a_kill() -> None:
             if number is signal.SIGKILL:
                 far.manner = "silent"
                 sender.sendall(framed(message("lost")))
-                time.sleep(0.2)
+                while len(far.got) < 3:
+                    time.sleep(0.01)
             process.send_signal(number)
             told = process.communicate(timeout=20)[1]
             assert sender.recv(1) == b""  # and no acknowledgment of what was not delivered

@@ -331,7 +331,8 @@ class Relay:
     def stop(self) -> None:
         """No new message is taken; those under way go to their end. May be called from anywhere."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._stopping.set)
+            with suppress(RuntimeError):  # it has ended already
+                self._loop.call_soon_threadsafe(self._stopping.set)
 
     async def run(self, *, ready: Callable[[Address], None]) -> None:
         """Until it is stopped. ready: is told where it listens."""
