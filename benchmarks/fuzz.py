@@ -149,7 +149,8 @@ class Heard(logging.Handler):
         self.lines.append(record.getMessage())
 
 
-PARTS = tuple(word[at : at + 5] for word in WORDS for at in range(len(word) - 4))
+# digits are left out: those of the number may become an offset, which messages tell
+PARTS = tuple(word[at : at + 5] for word in WORDS if word.isalpha() for at in range(len(word) - 4))
 
 
 def tells(message: str) -> bool:

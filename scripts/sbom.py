@@ -1,16 +1,20 @@
-"""What deident depends on: `docs/licences.md`, and a bill of materials (CycloneDX 1.5, JSON).
+"""What deident depends on and ships: `docs/licences.md`, a bill of materials (CycloneDX 1.5, JSON), the models' pins.
 
     python scripts/sbom.py licences            writes docs/licences.md
     python scripts/sbom.py bom > sbom.json     of the packages installed here that deident needs, with its extras
 
-Both follow the requirements in pyproject.toml, and theirs, through what is installed; run it where all extras are.
+    python scripts/sbom.py pins                writes the SHA-256 of every file of the shipped models, after a new one
+
+The first two follow the requirements in pyproject.toml, and theirs, through what is installed; run them where all
+extras are.
 """
 
 import argparse
+import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
@@ -23,6 +27,8 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "licences.md"
+MODELS = ROOT / "src" / "deident" / "models"
+PINS = "SHA256SUMS"
 FOR_TESTS = "test"  # of the extras the one that no user installs
 RUN_TIME = "run time"
 
@@ -93,13 +99,13 @@ def needed(group: Iterable[Requirement]) -> Iterator[tuple[str, Distribution, bo
                 waiting.append((inner, False))
 
 
-def used() -> list[Used]:
-    """Every package, in order of name."""
+def used(groups: Collection[str] = ()) -> list[Used]:
+    """Every package that these groups need, or any but the tests', in order of name."""
     uses: dict[str, list[str]] = {}
     direct: set[str] = set()
     found: dict[str, Distribution] = {}
     for group, asked in declared().items():
-        if group == FOR_TESTS:
+        if group == FOR_TESTS or (groups and group not in groups):
             continue
         for name, package, by_us in needed(asked):
             uses.setdefault(name, []).append(group)
@@ -196,13 +202,23 @@ def listed(text: str) -> dict[str, str]:
     return dict(rows)
 
 
+def pins(folder: Path) -> str:
+    """The hashes of the models' files, as `sha256sum -c SHA256SUMS` reads them."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file() and file.name != PINS)
+    rows = [(hashlib.sha256(file.read_bytes()).hexdigest(), file.relative_to(folder).as_posix()) for file in files]
+    return "".join(f"{digest}  {name}\n" for digest, name in rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python scripts/sbom.py")
-    parser.add_argument("what", choices=("licences", "bom"))
-    if parser.parse_args().what == "licences":
-        PAGE.write_text(page(used()), encoding="utf-8")
-    else:
-        print(json.dumps(bom(used()), indent=2))
+    parser.add_argument("what", choices=("licences", "bom", "pins"))
+    match parser.parse_args().what:
+        case "licences":
+            PAGE.write_text(page(used()), encoding="utf-8")
+        case "pins":
+            (MODELS / PINS).write_text(pins(MODELS), encoding="utf-8")
+        case _:
+            print(json.dumps(bom(used()), indent=2))
 
 
 if __name__ == "__main__":
