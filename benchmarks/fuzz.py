@@ -51,6 +51,12 @@ FHIR = (
     f'"{WORDS[0]}","given":["{WORDS[1]}"]}}],"birthDate":"1950-03-04","address":[{{"city":"Utica"}}],"text":{{"status":'
     f'"generated","div":"<div xmlns=\\"http://www.w3.org/1999/xhtml\\">Seen by Dr. {WORDS[0]}</div>"}}}}\n'
 )
+CDA = (
+    f'<ClinicalDocument xmlns="urn:hl7-org:v3"><id root="2.16.840.1.113883.19" extension="{WORDS[2]}"/><recordTarget>'
+    f"<patientRole><patient><name>{WORDS[0]}</name></patient></patientRole></recordTarget><component><structuredBody>"
+    f"<component><section><text>Seen by Dr. {WORDS[1]}</text></section></component></structuredBody></component>"
+    "</ClinicalDocument>"
+)
 RTF = f"{{\\rtf1\\ansi\\ansicpg1252 {{\\b Seen}} by Dr. {WORDS[0]} {WORDS[1]}, Jos\\'e9 \\u8364?.\\par MRN}}"
 
 
@@ -59,6 +65,7 @@ def seeds(name: str) -> dict[str, bytes]:
     made: Mapping[str, Callable[[], bytes]] = {
         "hl7": HL7.encode,
         "fhir": FHIR.encode,
+        "cda": CDA.encode,
         "rtf": RTF.encode,
         **{suffix: partial(write, TEXT) for suffix, write in OFFICE.items() if suffix != "rtf"},
     }

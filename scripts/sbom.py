@@ -199,7 +199,7 @@ def bom(packages: list[Used]) -> dict[str, Any]:
 def listed(text: str) -> dict[str, str]:
     """The packages of a page of licences, each with its licence."""
     rows = re.findall(r"^\| ([a-z0-9-]+) \| (.*?) \| .*? \|$", text, re.MULTILINE)
-    return dict(rows)
+    return {name: licence for name, licence in rows if name != "package"}
 
 
 def pins(folder: Path) -> str:
