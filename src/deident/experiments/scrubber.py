@@ -20,7 +20,7 @@ from deident.evaluate import Counts, View, aligned, per_document, plots, statist
 from deident.evaluate.scores import tokens
 from deident.experiments._lab import Found, Lab, System
 from deident.experiments._result import Result, Table, Value, beside, experiment, figure
-from deident.labels import Category, Label
+from deident.labels import Label
 from deident.resolve import resolve
 from deident.view import row_of
 
@@ -195,17 +195,15 @@ def figure6(lab: Lab) -> Result:
     return Result((Table(heads, tuple(table)),), said, svgs)
 
 
-def _named(docs: Iterable[Document], category: Category | None) -> Iterable[str]:
-    """The tokens of gold of a category, each once a note; of none: those that are no identifier."""
-    for doc in docs:
-        marked = [span for span in doc.spans if category is None or span.label.category is category]
-        words: set[str] = set()
-        for start, end in tokens(doc.text):
-            inside = any(span.start < end and start < span.end for span in marked)
-            word = doc.text[start:end]
-            if inside is (category is not None) and word.isalpha() and len(word) > 1:
-                words.add(word)
-        yield from words
+def _words(doc: Document, *, inside: bool) -> list[str]:
+    """The words under the spans of a note, or the others; no numbers, no single letters."""
+    found: list[str] = []
+    for start, end in tokens(doc.text):
+        word = doc.text[start:end]
+        if word.isalpha() and len(word) > 1:
+            marked = any(span.start < end and start < span.end for span in doc.spans)
+            found += [word] if marked is inside else []
+    return found
 
 
 @experiment("The likelihood ratio alone: names and other words told apart")
@@ -213,9 +211,8 @@ def likelihood_ratio(lab: Lab) -> Result:
     def is_name(word: str) -> bool:
         return likelihood(row_of(word)) > 0
 
-    patients = [doc.with_spans(span for span in doc.spans if span.label is Label.PATIENT) for doc in lab.data.dev]
-    names = list(_named(patients, Category.NAME))
-    others = list(_named(lab.data.dev, None))
+    names = [word for doc in lab.data.dev for word in dict.fromkeys(_words(_of_patients(doc), inside=True))]
+    others = [word for doc in lab.data.dev for word in _words(doc, inside=False)]
     rows: dict[str, tuple[Value, ...]] = {
         "names taken for names": (_part(map(is_name, names)), len(names)),
         "other tokens taken for no names": (_part(not is_name(word) for word in others), len(others)),
@@ -226,13 +223,14 @@ def likelihood_ratio(lab: Lab) -> Result:
     }
     table, data = beside("scrubber-likelihood", ("", "share", "words"), rows)
     said = (
-        "Names of patients, each word once a note; single letters and numbers are left out. What is likelier among "
-        "names "
-        "than in English is taken for a name (ratio over 1).",
-        "Ours counts each word once a note on both sides, so that frequent words of English weigh less than in the "
-        "report.",
+        "Names of patients, each word once a note, as in the report; all other words as often as they stand there. "
+        "Single letters and numbers are left out. What is likelier among names than in English is taken for one.",
     )
     return Result((table,), said, paper=data)
+
+
+def _of_patients(doc: Document) -> Document:
+    return doc.with_spans(span for span in doc.spans if span.label is Label.PATIENT)
 
 
 def _part(values: Iterable[bool]) -> float:
