@@ -19,7 +19,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
 MOST = 40_000_000  # bytes of the wheel
-ABOUT = r"METADATA|WHEEL|RECORD|entry_points\.txt|licenses/LICENSE"
 
 
 def missing(names: Iterable[str]) -> set[str]:
