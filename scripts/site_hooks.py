@@ -11,7 +11,8 @@ def on_config(config: Any) -> Any:
     named = set(_pages(config.nav))
     rest = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.md"))
     rest = [page for page in rest if page not in named]
-    measured = [page for page in rest if page.startswith("results/")]
+    # the heading of a record is its command, which is too long for a menu
+    measured = [{Path(page).stem: page} for page in rest if page.startswith("results/")]
     more = [page for page in rest if not page.startswith("results/")]
     config.nav = [*config.nav, *({name: pages} for name, pages in (("Measured", measured), ("More", more)) if pages)]
     return config
