@@ -36,7 +36,7 @@ from deident.pipeline import Pipeline
 SETS = {"fast": "deident-fast", "balanced": "deident"}
 OPTIONS = crf.Options(passes=9, averaged=3)
 REPEATED = 2  # how often the gold notes stand among the synthetic ones
-BIASES = (-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
+BIASES = (-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
 LEAST_PRECISION = 0.95  # on dev: the bias is the largest that keeps it
 WEIGHTS = ((2.0, 1.0), (1.0, 1.0), (1.0, 2.0))  # of the CRF and of the network
 STEPS = 12  # at most, of the calibration
@@ -271,20 +271,24 @@ def main() -> None:
     parser.add_argument("--notes", type=int, default=4000, help="synthetic notes")
     parser.add_argument("--passes", type=int, default=OPTIONS.passes)
     parser.add_argument("--seed", type=int, default=12)
+    parser.add_argument("--again", action="store_true", help="only measure the model that is there, and write its card")
     parser.add_argument("--out", type=Path, default=Path("src/deident/models"))
     given = parser.parse_args()
     begin = time.perf_counter()
     dev, style = (gold(given.carrier_dir, split) for split in ("dev", "style"))
+    folder = given.out / given.engine
     command = f"python -m benchmarks.models --carrier-dir DIR --engine {given.engine}"
-    if given.engine == "max":
+    if given.again:
+        model = store.load(folder)
+        model = model.described(replace(model.manifest, bias=0.0, lifts={}, calibration=(), scores={}))
+    elif given.engine == "max":
         if given.network is None:
             parser.error("max needs a network: --network FOLDER")
         model = blended(given, dev)
-        command += " --network FOLDER"
     else:
         model = learned(given.engine, given, begin)
-        command += f" --notes {given.notes} --passes {given.passes} --seed {given.seed}"
-    folder = given.out / given.engine
+    command += " --network FOLDER" if given.engine == "max" else ""
+    command += "" if given.engine == "max" else f" --notes {given.notes} --passes {given.passes} --seed {given.seed}"
     store.save(model, folder)
     manifest = settled(folder, model, dev, style)
     store.save(model.described(manifest), folder)
