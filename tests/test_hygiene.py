@@ -10,8 +10,9 @@ from typing import Any
 
 import httpx
 import pytest
+from typer.testing import CliRunner
 
-from deident import formats, labels, replace
+from deident import cli, formats, labels, replace
 from deident.config import Config, Detect, Service
 from deident.document import Document, Patient, Record, Span
 from deident.errors import DeidentError
@@ -291,3 +292,39 @@ def test_what_raises_inside_the_service(engine: Engine, monkeypatch: pytest.Monk
                 status, body = asyncio.run(post(create(engine, Service()), kind))
                 assert json.loads(body) == said
                 assert status == (200 if kind == lines and place != "pipeline" else 500)
+
+
+# --- the command line ------------------------------------------------------------------------------------------------
+
+COMMANDS = (
+    ("detect", "IN", "-o", "OUT"),
+    ("scrub", "IN", "-o", "OUT", "--detectors", "patterns"),
+    ("scrub", "IN", "-o", "OUT", "--detectors", "patterns", "--policy", "safe-harbor"),
+    ("convert", "IN", "OUT", "--to", "jsonl"),
+    ("evaluate", "IN", "IN"),
+    ("verify", "IN", "--roster", "IN/broken.csv"),
+    ("policy", "show", "IN/broken.json"),
+    ("detect", "IN", "-o", "OUT", "--config", "IN/broken.json"),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[:2]))
+def test_commands_on_broken_files(command: tuple[str, ...], tmp_path: Path) -> None:
+    """What a command says of files that it cannot read holds nothing of them; what it wrote is asked for elsewhere."""
+    given = tmp_path / "in"
+    given.mkdir()
+    for suffix, head in (
+        (".json", "{"),
+        (".jsonl", '{"text": 3, "id": "x", '),
+        (".xml", "<a>"),
+        (".hl7", "MSH|"),
+        (".csv", ""),
+    ):
+        (given / f"broken{suffix}").write_text(f'{head}"{NAME}": "{TEXT}" \x00 {NUMBER}', encoding="utf-8")
+    words = [word.replace("IN", str(given)).replace("OUT", str(tmp_path / "out")) for word in command]
+    done = CliRunner().invoke(cli.app, words)
+    assert done.exit_code != 0
+    assert_clean(done.output)
+    assert_clean(done.stderr)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        assert_clean(everything(done.exception))

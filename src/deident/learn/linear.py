@@ -7,9 +7,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deident.document import Document, Span
 from deident.learn import bridge, pages
@@ -44,7 +46,7 @@ class Linear:
         return replace(self, manifest=manifest)
 
     def write(self, folder: Path) -> None:
-        write_weights(self.weights, folder / "weights.npz")
+        write_weights(self.weights, folder / "weights.npz", small=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +108,33 @@ def load(folder: Path, manifest: Manifest) -> Linear:
     return Linear(manifest, read_weights(folder / "weights.npz", manifest.labels))
 
 
-def write_weights(weights: Weights, path: Path) -> None:
+def write_weights(weights: Weights, path: Path, *, small: bool = False) -> None:
+    """small: values in eight bits instead of sixteen, by their square roots, so that small ones are told finely."""
+    values: dict[str, Any] = {"values": weights.values.astype(np.float16)}
+    if small:
+        top = float(np.abs(weights.values).max(initial=1e-6))
+        roots = np.sign(weights.values) * np.sqrt(np.abs(weights.values) / top)
+        values = {"roots": np.rint(roots * _LEVELS).astype(np.int8), "top": np.array(top, dtype=np.float32)}
     np.savez_compressed(
         path,
         # keys are in order, and so many that the steps between them have a quarter fewer bits
         steps=np.diff(weights.keys, prepend=np.uint64(0)),
         sizes=np.diff(weights.bounds).astype(np.uint8),
         labels_of=weights.labels_of,
-        values=weights.values.astype(np.float16),
+        **values,
         moves=weights.moves,
         first=weights.first,
     )
+
+
+_LEVELS = 127
+
+
+def _values(w: Mapping[str, NDArray[Any]]) -> Floats:
+    if "roots" not in w:
+        return w["values"].astype(np.float32)
+    roots = w["roots"].astype(np.float32) / _LEVELS
+    return (roots * np.abs(roots) * w["top"]).astype(np.float32)
 
 
 def read_weights(path: Path, labels: tuple[str, ...]) -> Weights:
@@ -129,7 +147,7 @@ def read_weights(path: Path, labels: tuple[str, ...]) -> Weights:
             np.cumsum(w["steps"], dtype=np.uint64),
             bounds,
             w["labels_of"],
-            w["values"].astype(np.float32),
+            _values(w),
             w["moves"],
             w["first"],
         )

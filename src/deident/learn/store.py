@@ -117,7 +117,7 @@ def _manifest(folder: Path) -> Manifest:
         return Manifest(**(stored | {"labels": tuple(stored["labels"]), "calibration": points}))
     except FileNotFoundError:
         raise UsageError(f"there is no model in {folder}") from None
-    except (ValueError, UnicodeDecodeError, TypeError, KeyError):
+    except (ValueError, UnicodeDecodeError, TypeError, KeyError, AttributeError):
         raise unreadable(folder) from None
 
 

@@ -436,7 +436,15 @@ def create(engine: Engine, settings: Service, *, access: Access | None = None, c
         check_query(request, "format", "to", "policy", "replace")
         return await handle(request, form, to, Asked(policy, manner), scrub=True)
 
-    @app.post("/fhir/$de-identify", dependencies=[Depends(may_scrub)], openapi_extra=_FHIR_BODY)
+    told: dict[int | str, dict[str, Any]] = {
+        status: {"description": said, "content": {"application/fhir+json": {}}}
+        for status, said in (
+            (200, "The resource in its own kind"),
+            (422, "An OperationOutcome that says what is wrong"),
+        )
+    }
+
+    @app.post("/fhir/$de-identify", dependencies=[Depends(may_scrub)], openapi_extra=_FHIR_BODY, responses=told)
     async def de_identify(request: Request, policy: Policy = None, manner: Manner = None) -> Response:
         """A resource or Bundle without identifiers; or Parameters that name a policy and hold `identifiableData`."""
         check_query(request, "policy", "replace")
