@@ -436,12 +436,10 @@ def create(engine: Engine, settings: Service, *, access: Access | None = None, c
         check_query(request, "format", "to", "policy", "replace")
         return await handle(request, form, to, Asked(policy, manner), scrub=True)
 
+    said = dict.fromkeys((400, 401, 403, 408, 411, 413, 415, 422, 429, 500, 503), "An OperationOutcome with the reason")
     told: dict[int | str, dict[str, Any]] = {
-        status: {"description": said, "content": {"application/fhir+json": {}}}
-        for status, said in (
-            (200, "The resource in its own kind"),
-            (422, "An OperationOutcome that says what is wrong"),
-        )
+        status: {"description": what, "content": {"application/fhir+json": {}}}
+        for status, what in ({200: "The resource in its own kind"} | said).items()
     }
 
     @app.post("/fhir/$de-identify", dependencies=[Depends(may_scrub)], openapi_extra=_FHIR_BODY, responses=told)
