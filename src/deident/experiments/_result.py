@@ -73,20 +73,12 @@ def shown(value: Value) -> str:
     return str(value)
 
 
-def figure(svg: str) -> str:
-    """A plot as a file of its own, with the styles that a page would bring."""
-    style = f"<style>{plots.THEME}{plots.STYLE}</style>"
-    head, title, rest = svg.partition("</title>")
-    ground = '<rect width="100%" height="100%" fill="var(--surface)"/>'
-    return head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + title + style + ground + rest + "\n"
-
-
 def bars(heads: Sequence[str], rows: Mapping[str, Sequence[float]], *, title: str) -> str:
     """Shares as bars: one row a name, one column a heading."""
     columns = [
         (head, [plots.Bar(row[at], f"{row[at]:.3f}", "") for row in rows.values()]) for at, head in enumerate(heads)
     ]
-    return figure(plots.bars(list(rows), columns, title=title))
+    return plots.standalone(plots.bars(list(rows), columns, title=title))
 
 
 def named(rows: Mapping[str, Iterable[Value]]) -> tuple[tuple[Value, ...], ...]:

@@ -12,7 +12,7 @@ from deident.evaluate import View, plots
 from deident.evaluate.scores import HIPAA
 from deident.experiments._figures import PRF, binary_hipaa, counted, groups, prf, randomized, spans_of
 from deident.experiments._lab import Found, Lab, System, joined
-from deident.experiments._result import Result, Table, Value, bars, beside, experiment, figure, named
+from deident.experiments._result import Result, Table, Value, bars, beside, experiment, named
 from deident.labels import Category, Label
 
 MIST = System("crf", "mist")
@@ -137,7 +137,7 @@ def figure3(lab: Lab) -> Result:
         "The paper plots this on MIMIC: the CRF is ahead with few notes, the network with many.",
         _size(lab),
     )
-    return Result((table,), said, {"dernoncourt-figure3": figure(svg)})
+    return Result((table,), said, {"dernoncourt-figure3": plots.standalone(svg)})
 
 
 def _some(notes: tuple[Document, ...], share: float) -> tuple[Document, ...]:
@@ -166,7 +166,9 @@ def figure4(lab: Lab) -> Result:
         x_text=lambda value: f"{value:.0f}",
     )
     said = (f"Spearman's rank correlation of the two: {_spearman(rows):.2f}.", _size(lab))
-    return Result((Table(("type", "in train", "ANN F"), tuple(rows)),), said, {"dernoncourt-figure4": figure(svg)})
+    return Result(
+        (Table(("type", "in train", "ANN F"), tuple(rows)),), said, {"dernoncourt-figure4": plots.standalone(svg)}
+    )
 
 
 def _spearman(rows: list[tuple[Value, ...]]) -> float:

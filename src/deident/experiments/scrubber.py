@@ -19,7 +19,7 @@ from deident.errors import UsageError
 from deident.evaluate import Counts, View, aligned, per_document, plots, statistics
 from deident.evaluate.scores import tokens
 from deident.experiments._lab import Found, Lab, System
-from deident.experiments._result import Result, Table, Value, beside, experiment, figure
+from deident.experiments._result import Result, Table, Value, beside, experiment
 from deident.labels import Label
 from deident.resolve import resolve
 from deident.view import row_of
@@ -176,11 +176,11 @@ def figure6(lab: Lab) -> Result:
         return f"{10**value:,.0f}"
 
     svgs = {
-        "scrubber-figure6a": figure(
+        "scrubber-figure6a": plots.standalone(
             plots.curve(lines, title="People by the rank of their name, both logarithmic", x_title="rank of the name",
                         y_title="people", x_text=power, y_text=power)
         ),
-        "scrubber-figure6b": figure(
+        "scrubber-figure6b": plots.standalone(
             plots.curve(cumulative, title="Share of people by the rank of their name", x_title="rank of the name",
                         y_title="share of people", x_text=power, y_range=(0.0, 1.0))
         ),

@@ -13,7 +13,7 @@ from deident.evaluate import Counts, View, aligned, plots
 from deident.evaluate.scores import by_id
 from deident.experiments._figures import PRF, SUMMARY, counted, randomized, summary
 from deident.experiments._lab import NORMAL, Found, Lab, System
-from deident.experiments._result import Result, Table, Value, beside, experiment, figure
+from deident.experiments._result import Result, Table, Value, beside, experiment
 
 # the thesis' name of a class, and i2b2-2006's
 CLASSES = {
@@ -403,7 +403,7 @@ def costs(lab: Lab) -> Result:
         "this and has no figures. Binary, by token, on dev.",
     )
     table = Table(("cost of O", *PRF, "non-PHI tokens taken, share"), tuple(rows))
-    return Result((table,), said, {"thesis-costs": figure(svg)})
+    return Result((table,), said, {"thesis-costs": plots.standalone(svg)})
 
 
 def _rows_leaked(lab: Lab, found: Found) -> tuple[float]:

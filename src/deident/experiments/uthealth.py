@@ -8,7 +8,7 @@ from (i2b2-2014) is synthetic notes here.
 from deident.evaluate import View, confusion, plots
 from deident.experiments._figures import PRF, counted, groups, official, prf, randomized, spans_of, strict
 from deident.experiments._lab import Found, Lab, System
-from deident.experiments._result import Result, Table, Value, beside, experiment, figure
+from deident.experiments._result import Result, Table, Value, beside, experiment
 from deident.labels import Category
 
 BASELINE = System("crf", "uth-baseline")
@@ -203,4 +203,4 @@ def table12(lab: Lab) -> Result:
         column_title="predicted",
     )
     said = ("Strict; rows are gold. The paper's matrix is of another corpus and is not set beside.", _TOOLS)
-    return Result((Table(("gold", *names, "missing"), tuple(rows)),), said, {"uthealth-table12": figure(svg)})
+    return Result((Table(("gold", *names, "missing"), tuple(rows)),), said, {"uthealth-table12": plots.standalone(svg)})

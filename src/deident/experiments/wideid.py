@@ -7,7 +7,7 @@ from deident.evaluate import View, analyse, confusion, plots
 from deident.evaluate.errors import ERRORS, Extent
 from deident.experiments._figures import PRF, counted, groups, official, prf, randomized, spans_of, strict
 from deident.experiments._lab import WHOLE_WORDS, Found, Lab, System
-from deident.experiments._result import Result, Table, Value, bars, beside, experiment, figure, named
+from deident.experiments._result import Result, Table, Value, bars, beside, experiment, named
 from deident.labels import Category
 
 WIDEID = System("crf", "wideid")
@@ -98,7 +98,7 @@ def table7(lab: Lab) -> Result:
         row_title="gold",
         column_title="system",
     )
-    return Result((Table(("gold", *names, "missing"), tuple(rows)),), said, {"wideid-table7": figure(svg)})
+    return Result((Table(("gold", *names, "missing"), tuple(rows)),), said, {"wideid-table7": plots.standalone(svg)})
 
 
 @experiment("Table 8: extent errors")
@@ -142,5 +142,5 @@ def figure3(lab: Lab) -> Result:
     return Result(
         (Table(("features", *PRF), tuple((name, *row) for name, row in rows.items())),),
         said,
-        {"wideid-figure3": figure(svg)},
+        {"wideid-figure3": plots.standalone(svg)},
     )
