@@ -69,6 +69,8 @@ def test_steps(case: dict[str, Any]) -> None:
     doc = _marked(case["text"])
     found = step(case["step"])(doc, doc.spans)
     assert [span.label.value for span in found] == case["labels"]
+    if "texts" in case:
+        assert [doc.text[span.start : span.end] for span in found] == case["texts"]
 
 
 @given(documents(), st.sampled_from(sorted(STEPS)))

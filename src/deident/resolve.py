@@ -92,7 +92,22 @@ _HOSPITAL_NAME = re.compile(
 
 def correct(doc: Document, spans: tuple[Span, ...]) -> tuple[Span, ...]:
     """Labels mended where the words beside a span, or in it, say plainly what it is."""
-    return tuple(_corrected(doc.text, span) for span in spans)
+    whole = resolve(_whole_name(doc.text, span) for span in spans)
+    return tuple(_corrected(doc.text, span) for span in whole)
+
+
+# the initial behind a surname's comma ("Whitfield, D"), and the second half of a double name ("Two-Bulls")
+_REST = re.compile(r",[ ]?[A-Z](?!\.?[ ]?\w\b|\w|['’])|-[A-Z][a-z]+(?![\w-])")
+
+
+def _whole_name(text: str, span: Span) -> Span:
+    """The name with what plainly belongs to it behind it."""
+    if span.label not in (Label.PATIENT, Label.DOCTOR) or not text[span.end - 1].isalpha():
+        return span
+    rest = _REST.match(text, span.end)
+    if rest is None or (rest[0][0] == "," and "," in text[span.start : span.end]):
+        return span
+    return replace(span, end=rest.end(), source=f"{span.source}+correct")
 
 
 def _corrected(text: str, span: Span) -> Span:
