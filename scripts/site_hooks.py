@@ -1,9 +1,13 @@
-"""What mkdocs does besides (`hooks` of mkdocs.yml): pages that the navigation does not name are put into it."""
+"""What mkdocs does besides (`hooks` of mkdocs.yml): pages that the navigation does not name are put into it, and the
+models' cards find their curves."""
 
+import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
+MODELS = Path(__file__).parents[1] / "src" / "deident" / "models"
 
 def on_config(config: Any) -> Any:
     """Records of measurements come under "Measured", other pages that nobody named under "More"."""
@@ -27,3 +31,16 @@ def _pages(nav: object) -> Iterator[str]:
     elif isinstance(nav, dict):
         for item in cast(dict[str, object], nav).values():
             yield from _pages(item)
+
+
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """The cards stand on one page, and each names its own `curve.svg`."""
+    if page.file.src_uri != "models.md":
+        return html
+    engines = iter(re.findall(r"Model <code>(\w+)</code>", html))
+    return re.sub(r'src="[^"]*curve\.svg"', lambda _: f'src="curve-{next(engines)}.svg"', html)
+
+
+def on_post_build(config: Any) -> None:
+    for curve in sorted(MODELS.glob("*/curve.svg")):
+        shutil.copy(curve, Path(config.site_dir) / f"curve-{curve.parent.name}.svg")

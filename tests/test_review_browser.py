@@ -247,7 +247,7 @@ def test_reading_by_mouse_and_words_by_arrows(browser: Browser, tmp_path: Path) 
         eventually(lambda: ("Okoro", "DOCTOR", "rejected") in marks(project))
         assert ("by Dr. Okoro 🥳👩🏽‍⚕️ on", "OTHER", "accepted") in marks(project)
         inner = page.locator(".text:not(.redacted) [data-m]", has_text=re.compile("^Okoro$"))
-        assert len((inner.get_attribute("data-m") or "").split()) == 2
+        eventually(lambda: len((inner.get_attribute("data-m") or "").split()) == 2)
         page.keyboard.press("u")
         eventually(lambda: ("Okoro", "DOCTOR", "unjudged") in marks(project))
         # words by the arrows: the cursor begins at the current mark
