@@ -142,5 +142,5 @@ def figure3(lab: Lab) -> Result:
     return Result(
         (Table(("features", *PRF), tuple((name, *row) for name, row in rows.items())),),
         said,
-        {"wideid-figure3": plots.standalone(svg)},
+        {"wideid-figure3": svg},
     )
