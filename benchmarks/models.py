@@ -176,7 +176,7 @@ def card(engine: str, manifest: store.Manifest, command: str) -> str:
             "|---|---|---|",
             *types,
             "",
-            "<img src="curve.svg" alt="operating curve">",
+            '<img src="curve.svg" alt="operating curve">',
             "",
             "**Operating curve** (dev). `--recall R` asks for R of every type: each type gets the first bias that "
             "reached R for it on dev, or the one that found most.",

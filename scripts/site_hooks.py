@@ -9,6 +9,7 @@ from typing import Any, cast
 
 MODELS = Path(__file__).parents[1] / "src" / "deident" / "models"
 
+
 def on_config(config: Any) -> Any:
     """Records of measurements come under "Measured", other pages that nobody named under "More"."""
     folder = Path(config.docs_dir)
