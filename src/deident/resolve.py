@@ -97,7 +97,7 @@ def correct(doc: Document, spans: tuple[Span, ...]) -> tuple[Span, ...]:
 
 
 # the initial behind a surname's comma ("Whitfield, D"), and the second half of a double name ("Two-Bulls")
-_REST = re.compile(r",[ ]?[A-Z](?!\.?[ ]?\w\b|\w|['’])|-[A-Z][a-z]+(?![\w-])")
+_REST = re.compile(r",[ ]?[A-Z](?!\.?[ ]?\w\b|[\w-]|['’])|-[A-Z][a-z]+(?![\w-])")
 
 
 def _whole_name(text: str, span: Span) -> Span:

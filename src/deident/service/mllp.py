@@ -33,6 +33,7 @@ from deident.service.run import loopback
 
 _START, _END, _RETURN = b"\x0b", b"\x1c", b"\r"
 _BLANK = b"\r\n "
+_GOODBYE = 1.0  # seconds that the other side has to end a connection of TLS
 _PIECE = 1 << 16
 _TAKEN, _AGAIN, _NEVER = b"AA", b"AE", b"AR"
 _ANSWERS = {b"AA": _TAKEN, b"CA": _TAKEN, b"AE": _AGAIN, b"CE": _AGAIN, b"AR": _NEVER, b"CR": _NEVER}
@@ -306,6 +307,17 @@ class Receiver:
             self._open[2].close()
             self._open = None
 
+    async def ended(self) -> None:
+        """Closes the connection, and waits until it is; one whose other side does not say goodbye is cut."""
+        if self._open is not None:
+            writer = self._open[2]
+            self.close()
+            try:
+                async with asyncio.timeout(_GOODBYE):
+                    await writer.wait_closed()
+            except TimeoutError:
+                writer.transport.abort()
+
 
 # --- the relay -------------------------------------------------------------------------------------------------------
 
@@ -373,9 +385,9 @@ class Relay:
         except Exception as error:  # noqa: BLE001 (its message may quote the text)
             self._said(f"a connection was ended by a {type(error).__name__}; please report it")
         finally:
-            receiver.close()
             writer.close()
             with suppress(OSError, asyncio.CancelledError):
+                await receiver.ended()
                 await writer.wait_closed()
             self._senders.discard(sender)
 
