@@ -51,7 +51,7 @@ def legal_name(mentions: list[str]) -> str:
     first = full[0]
     own = {piece for piece in pieces(first) if len(piece) > 1}
     alike = [name for name in full if len(own & set(pieces(name))) > 1]
-    name = max(alike, key=lambda name: len("".join(pieces(name))))
+    name = max(alike or [first], key=lambda name: len("".join(pieces(name))))  # "Mu Mu" is like none
     if "," in name:
         return name
     words = name.split()
