@@ -224,6 +224,19 @@ def test_a_damaged_pdf_says_nothing_of_what_is_in_it(caplog: pytest.LogCaptureFi
     assert caplog.records == []
 
 
+@pytest.mark.parametrize("kind", [OverflowError, AssertionError, IndexError, RecursionError])
+def test_whatever_a_damaged_pdf_trips_over_is_told_without_text(
+    kind: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def trips(*_: object, **__: object) -> None:
+        raise kind("Okoro")
+
+    monkeypatch.setattr("pypdf.PageObject.extract_text", trips)
+    with pytest.raises(FormatError, match=kind.__name__) as refused:
+        text_of("pdf", pdf("Okoro"))
+    assert "Okoro" not in str(refused.value)
+
+
 def test_a_pdf_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypdf", None)
     with pytest.raises(MissingPackageError, match=r"deident\[office\]"):

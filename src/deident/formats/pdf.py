@@ -18,6 +18,11 @@ from deident.formats import Files
 SUFFIXES = (".pdf",)
 
 
+_TRIPPED = (
+    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RecursionError, OSError
+)  # fmt: skip
+
+
 def sniff(suffix: str, head: bytes) -> bool:
     return suffix == ".pdf" and b"%PDF-" in head[:1024]
 
@@ -44,7 +49,7 @@ def _text(data: bytes) -> str:
                 told.append("\n".join((section, *texts)))
     except DependencyError:
         raise FormatError("it is encrypted in a way that cannot be read") from None
-    except (PyPdfError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OSError) as error:
+    except (PyPdfError, *_TRIPPED) as error:
         # what pypdf trips over in a damaged file is not always an error of its own, and may quote the text
         raise FormatError(f"not a PDF that can be read ({type(error).__name__})") from None
     return "\n\n".join(told) + "\n"
