@@ -1,11 +1,10 @@
-"""The networks: made, scored beside the CRF and in union with it, timed; the tests of Dernoncourt 2017 on our corpus.
+"""The networks: made, scored beside the CRF and in union with it, timed.
 
     make      trains one as it is shipped, and writes its folder (and for the transformer one in 32 bits beside it)
     scores    dev and style, unions, speed, memory, what eight bits lose, torch against onnxruntime
-    ablation  figure 5: what each part of the network is worth
-    curve     figure 3: how much it gains from more notes
 
-Tests of figures 3 and 5 stop by a tenth of the train split and are scored on dev.
+What each part of the published network is worth, and more notes, is asked by `deident experiment run
+dernoncourt-figure5 dernoncourt-figure3`.
 """
 
 import argparse
@@ -39,16 +38,6 @@ BILSTM = bilstm.Options(
     coupled=False, optimizer="adam", rate=2e-3, batch=1200, columns="beside", unit="document", stretch=100, passes=4,
     patience=3, recased=0.05, drop_words=0.02,
 )  # fmt: skip
-# the paper's network, learned in steps of many sentences, since one at a time takes days
-PAPER = bilstm.Options(optimizer="adam", rate=2e-3, batch=1200, passes=8, patience=2)
-ABLATIONS = {
-    "ANN": PAPER,
-    "- seq opt": replace(PAPER, sequence=False),
-    "- pre-train": replace(PAPER, vectors=""),
-    "- token emb": replace(PAPER, words=0),
-    "- character emb": replace(PAPER, letters=0),
-}
-SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
 
 
 def lesson(carriers: Path, repeated: int) -> list[Document]:
@@ -139,20 +128,6 @@ def speed(folder: Path, carriers: Path) -> list[str]:
     return [f"{words:,.0f}", f"{memory:.0f}", f"{size / 1e6:.1f}"]
 
 
-def tested(given: argparse.Namespace, settings: dict[str, tuple[bilstm.Options, float]]) -> list[str]:
-    learned, held = train.parted(gold(given.carrier_dir, "train"), 0.1)
-    dev = gold(given.carrier_dir, "dev")
-    table: list[list[str]] = []
-    for name, (options, share) in settings.items():
-        print(name, file=sys.stderr, flush=True)
-        used = learned if share == 1 else train.parted(learned, share)[1]
-        if options.vectors:
-            options = replace(options, vectors=str(given.vectors))
-        model = train.train(used, held=held, learner="bilstm", options=options, told=told)
-        table.append([name, str(len(used)), *figures(dev, list(train.predict(model, dev)))])
-    return ["", *rows(("dev", "notes", *HEADS), table)]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.neural")
     parser.add_argument("--carrier-dir", type=Path, required=True, help="where mtsamples/ and aci_bench/ lie")
@@ -166,26 +141,18 @@ def main() -> None:
     making.add_argument("--out", type=Path, required=True)
     scoring = parts.add_parser("scores")
     scoring.add_argument("--model", action="append", required=True, help="NAME=FOLDER, once for each")
-    for name in ("ablation", "curve"):
-        parts.add_parser(name).add_argument("--vectors", default="env")
     given = parser.parse_args()
     if given.part == "make":
         made(given)
         return
-    if given.part == "scores":
-        lines = measured(given)
-    elif given.part == "ablation":
-        lines = tested(given, {name: (options, 1.0) for name, options in ABLATIONS.items()})
-    else:
-        lines = tested(given, {f"{share:.0%}": (PAPER, share) for share in SHARES})
+    lines = measured(given)
     print("\n".join(lines))
     if given.record:
-        name = "neural" if given.part == "scores" else f"neural-{given.part}"
-        command = f"python -m benchmarks.neural --carrier-dir DIR --record {given.part}"
+        command = "python -m benchmarks.neural --carrier-dir DIR --record scores"
         facts = f"{date.today()}, Python {platform.python_version()}, one core"
         RESULTS.mkdir(parents=True, exist_ok=True)
-        text = "\n".join([f"# {name}: `{command}`", "", facts, *lines, ""])
-        (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
+        text = "\n".join([f"# neural: `{command}`", "", facts, *lines, ""])
+        (RESULTS / "neural.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -400,7 +400,7 @@ class Decoder:
         likely = np.zeros(0, dtype=np.float32)
         if chances:
             likely = np.empty(len(scores), dtype=np.float32)
-            near = _around(path != out, _NEAR) if quick else path == path
+            near = _around(path != out, _NEAR) if quick else np.ones(len(path), dtype=np.bool_)
             self._judge(scores, spans, path, near, likely, np.zeros((0, scores.shape[1]), dtype=np.float32))
             if len(self._calibration):
                 likely = np.interp(likely, self._calibration[:, 0], self._calibration[:, 1]).astype(np.float32)
@@ -410,7 +410,9 @@ class Decoder:
         """P(tag | text) of each tag at each token, for those who set models side by side."""
         every = np.zeros_like(scores)
         path = np.zeros(len(scores), dtype=np.uint8)
-        self._judge(scores, spans, path, path == path, np.empty(len(scores), dtype=np.float32), every)
+        self._judge(
+            scores, spans, path, np.ones(len(path), dtype=np.bool_), np.empty(len(scores), dtype=np.float32), every
+        )
         return every
 
     def _judge(
